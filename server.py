@@ -494,7 +494,14 @@ def main() -> int:
     try:
         if settings.processes > 1 and given is None:
             command = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
-            return Supervisor(command, count=settings.processes, host=settings.host, port=settings.port).run()
+            supervisor = Supervisor(
+                command,
+                count=settings.processes,
+                host=settings.host,
+                port=settings.port,
+                drain_seconds=settings.drain_seconds,
+            )
+            return supervisor.run()
         if settings.database_url:
             probe(settings.data_dir)
         # On PostgreSQL several servers share the data folder, and each holds the database.

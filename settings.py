@@ -290,6 +290,12 @@ class Settings(BaseModel):
         "`REDIS_URL`.",
         flag="--processes",
     )
+    drain_seconds: Annotated[int, _whole(7, 3600)] = _setting(
+        7,
+        "Seconds that running answers may go on after SIGTERM, before they are stored as interrupted. With more than 7 "
+        "the server accepts no more connections meanwhile: another one has to serve. Ctrl+C leaves 7, and so does a "
+        "second SIGTERM.",
+    )
     allowed_hosts: Annotated[tuple[str, ...], _reads(_each(_host_alone))] = _setting(
         (), "Host names, separated by commas, under which browsers reach the server, besides loopback names."
     )
@@ -596,12 +602,7 @@ def load_settings(
     not set. Raises SettingsError for a malformed value; unknown options end the process as argparse does.
     """
     given: dict[str, str] = {}
-    sources = (
-        variables_in(env_file),
-        os.environ if environ is None else environ,
-        _flags(arguments),
-    )
-    for source in sources:
+    for source in (variables_in(env_file), os.environ if environ is None else environ, _flags(arguments)):
         given |= {name: text.strip() for name, text in source.items() if text and text.strip()}
     given.setdefault("ANAPHORA_MODEL_DIR", str(_cache_dir(given) / "anaphora" / "models"))
     try:

@@ -93,6 +93,7 @@ def models_from(settings: Settings) -> ModelRoles:
                 for pattern, (read, written) in settings.prices.items()
             },
             picture_models=settings.picture_models,
+            servers=settings.processes,
             timeouts=Timeouts(first_token=settings.first_token_timeout, idle=settings.silence_timeout),
             embedding_timeout=settings.embedding_timeout,
         ),

@@ -23,7 +23,7 @@ log = logging.getLogger("anaphora.processes")
 SERVES, LEAVE = b"serves\n", b"leave\n"
 _SOCKETS, _LINE = "ANAPHORA_INHERITED_SOCKETS", "ANAPHORA_INHERITED_LINE"
 _STOP_SECONDS = 20.0
-"""A process drains for ten seconds at most (`asgi_server.DRAIN_SECONDS`)."""
+"""A process that stops drains for ten seconds at most (`asgi_server.DRAIN_SECONDS`), where it isn't told otherwise."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LASTING_SECONDS = 60.0
 _LOOK_EVERY = 0.5
@@ -81,13 +81,16 @@ class Renewal:
 class Supervisor:
     """Keeps `count` processes of `command` serving on one port.
 
-    SIGTERM and SIGINT stop all. SIGHUP restarts all, one after the other: each exits once its successor serves. A
-    process that dies is started again after a back-off that doubles from half a second to 30. If none has ever served,
-    the supervisor exits with the status of the first.
+    SIGTERM and SIGINT stop all; each gets that signal. SIGHUP restarts all, one after the other: each exits once its
+    successor serves. A process that dies is started again after a back-off that doubles from half a second to 30. If
+    none has ever served, the supervisor exits with the status of the first.
     """
 
-    def __init__(self, command: Sequence[str], *, count: int, host: str, port: int) -> None:
-        """The port is opened by `run`. port: 0 for any free one."""
+    def __init__(self, command: Sequence[str], *, count: int, host: str, port: int, drain_seconds: float = 0.0) -> None:
+        """The port is opened by `run`. port: 0 for any free one.
+
+        drain_seconds: how long processes may let turns go on after SIGTERM.
+        """
         self._command = list(command)
         self._address = host, port
         self._places = [Place(number) for number in range(1, count + 1)]
@@ -95,6 +98,7 @@ class Supervisor:
         self._sockets: list[socket.socket] = []
         self._selector = selectors.DefaultSelector()
         self._ever_served = False
+        self._drain_seconds = drain_seconds
         self._stops_at: float | None = None
         self._status = 0
 
@@ -139,7 +143,7 @@ class Supervisor:
                 log.info("restarting %d processes, one after the other", len(self._places))
                 self._renewal.waiting = list(self._places)
             elif number in (signal.SIGTERM, signal.SIGINT):
-                self._stop(0)
+                self._stop(0, number)
 
     def _attend(self) -> bool:
         """Start the processes that are due; False once all have exited."""
@@ -219,7 +223,7 @@ class Supervisor:
         if self._stops_at is not None:
             return
         if not self._ever_served:
-            self._stop(status if status > 0 else 1)
+            self._stop(status if status > 0 else 1, signal.SIGTERM)
             return
         now = time.monotonic()
         lasted = worker.serves and now - worker.began_at > _LASTING_SECONDS
@@ -238,11 +242,16 @@ class Supervisor:
             worker.process.kill()
             return worker.process.wait()
 
-    def _stop(self, status: int) -> None:
+    def _stop(self, status: int, number: int) -> None:
+        """Stop all workers by the signal that came; a further one has those hurry that let turns go on."""
+        now = time.monotonic()
         if self._stops_at is None:
-            self._status, self._stops_at = status, time.monotonic() + _STOP_SECONDS
-            for worker in self._workers():
-                worker.process.terminate()
+            patience = self._drain_seconds if number == signal.SIGTERM else 0.0
+            self._status, self._stops_at = status, now + patience + _STOP_SECONDS
+        else:
+            number, self._stops_at = signal.SIGTERM, min(self._stops_at, now + _STOP_SECONDS)
+        for worker in self._workers():
+            worker.process.send_signal(number if worker.serves else signal.SIGTERM)
 
     def _workers(self) -> list[Worker]:
         """All running workers."""

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("anaphora.server")
 
 DRAIN_SECONDS = 7.0
+"""How long turns may go on in a process that stops; after SIGTERM it may be told to give them longer."""
 LEAVE_SECONDS = 300.0
 """How long turns may go on in a process whose successor serves already."""
 _STOP_SECONDS = 9
@@ -111,6 +112,7 @@ class Bridge:
         self._streams = OpenStreams(self._state.database)
         self._drained: asyncio.Task[None] | None = None
         self.leaves = False
+        self._drain_seconds = DRAIN_SECONDS
         self._unanswered = 0
         self._beside: list[asyncio.Task[None]] = []
 
@@ -125,13 +127,17 @@ class Bridge:
         """Accept no new turns, and let the running ones end; the task completes when they have."""
         if self._drained is None:
             self._state.changes.close()
-            seconds = LEAVE_SECONDS if self.leaves else DRAIN_SECONDS
-            self._drained = asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=seconds))
+            drain = self._state.turns.drain(timeout=self._drain_seconds)
+            self._drained = asyncio.get_running_loop().create_task(drain)
         return self._drained
+
+    def leave(self, seconds: float) -> None:
+        """Let turns go on for so long, since others serve: open connections end with the answer of their request."""
+        self.leaves, self._drain_seconds = True, seconds
 
     def hurry(self) -> None:
         """Let turns end within `DRAIN_SECONDS` from now on, although the process had more time to leave."""
-        self.leaves = False
+        self.leaves, self._drain_seconds = False, DRAIN_SECONDS
         self._beside.append(asyncio.get_running_loop().create_task(self._state.turns.drain(timeout=DRAIN_SECONDS)))
 
     async def linger(self) -> None:
@@ -329,23 +335,32 @@ class Bridge:
 class Server(uvicorn.Server):
     """uvicorn, draining running answers while their watchers are still connected.
 
-    line: to the supervisor of several processes, which has bound the sockets and announces the address.
+    line: to the supervisor of several processes, which has bound the sockets and announces the address. drain_seconds:
+    how long turns may go on after SIGTERM.
     """
 
-    def __init__(self, config: uvicorn.Config, bridge: Bridge, line: socket.socket | None = None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        bridge: Bridge,
+        *,
+        line: socket.socket | None = None,
+        drain_seconds: float = DRAIN_SECONDS,
+    ) -> None:
         super().__init__(config)
         self._bridge = bridge
         self._line = line
+        self._drain_seconds = drain_seconds
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: Any = None) -> None:
         """Log the address once it is bound: if the port is taken, uvicorn exits here."""
         await super().startup(sockets=sockets)
+        self._loop = asyncio.get_running_loop()
         if self._line is None:
             log.info("Anaphora is at %s", http_address(self.config.host, self.config.port))
             return
-        self._loop = asyncio.get_running_loop()
-        heard = serve_by_line(self._line, leave=self._leave, stop=self._stop)
+        heard = serve_by_line(self._line, leave=partial(self._leave, LEAVE_SECONDS), stop=self._stop)
         self._loop.add_reader(self._line.fileno(), heard)
 
     async def shutdown(self, sockets: Any = None) -> None:
@@ -360,15 +375,17 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets=sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A process that has been leaving for a while hurries."""
+        """SIGTERM may leave turns longer than Ctrl+C does; a process that has been leaving for a while hurries."""
         if self._bridge.leaves and self._loop is not None:
             self._loop.call_soon_threadsafe(self._bridge.hurry)
+        elif sig == signal.SIGTERM and not self.should_exit and self._drain_seconds > DRAIN_SECONDS:
+            self._leave(self._drain_seconds)
         super().handle_exit(sig, frame)
 
-    def _leave(self) -> None:
-        """The successor serves: accept no connection, but let turns go on to their end."""
-        self._bridge.leaves = True
-        self.config.timeout_graceful_shutdown = round(LEAVE_SECONDS) + _STOP_SECONDS
+    def _leave(self, seconds: float) -> None:
+        """Others serve: accept no connection, but let turns go on to their end, for so long at most."""
+        self._bridge.leave(seconds)
+        self.config.timeout_graceful_shutdown = round(seconds) + _STOP_SECONDS
         self.should_exit = True
 
     def _stop(self) -> None:
@@ -382,7 +399,8 @@ def serve(app: Flask, settings: Settings, inherited: Inherited | None = None) ->
     tune_interpreter()
     bridge = Bridge(app)
     config = configure(bridge, settings)
-    server = Server(config, bridge, inherited.line if inherited else None)
+    line = inherited.line if inherited else None
+    server = Server(config, bridge, line=line, drain_seconds=settings.drain_seconds)
     hangup = getattr(signal, "SIGHUP", None)  # a service manager reloads, or a terminal is closed; `nohup` stands
     if inherited is None and hangup is not None and signal.getsignal(hangup) is signal.SIG_DFL:
         signal.signal(hangup, lambda *_: server.handle_exit(signal.SIGTERM, None))

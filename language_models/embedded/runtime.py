@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -114,9 +115,17 @@ class EmbeddedRuntime:
     """
 
     def __init__(
-        self, file: ModelFile, *, limit: ProcessLimit | None = None, first_pause: float = 0.4, most_crashes: int = 5
+        self,
+        file: ModelFile,
+        *,
+        limit: ProcessLimit | None = None,
+        servers: int = 1,
+        first_pause: float = 0.4,
+        most_crashes: int = 5,
     ) -> None:
-        """After a crash, restart in `first_pause` seconds, doubled each time.
+        """servers: how many processes on this machine have such a model, each its own; they share the cores.
+
+        After a crash, restart in `first_pause` seconds, doubled each time.
 
         After `most_crashes` within five minutes the model fails until it is requested again. limit: admits the process
         and may have it unloaded; None: it stays loaded.
@@ -127,6 +136,7 @@ class EmbeddedRuntime:
         self._first_pause = first_pause
         self._most_crashes = most_crashes
         self._limit = limit
+        self._threads = max(1, (os.cpu_count() or 1) // servers)
         self._users = 0
         self._hint = ""
         self._unloading = False
@@ -241,7 +251,7 @@ class EmbeddedRuntime:
         try:
             if self._is_over():
                 return
-            process.load(path)
+            process.load(path, threads=self._threads)
             self._set_state("ready", "")
             log.info("%s is ready", self.file.name)
             code = process.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import secrets
 import signal
 import subprocess
@@ -64,16 +63,17 @@ class EmbeddedProcess:
             return "There was probably too little memory: try the smaller model, ANAPHORA_MAIN_MODEL=embedded:small."
         return ""
 
-    def load(self, model: Path) -> None:
+    def load(self, model: Path, *, threads: int) -> None:
         """Load `model` and wait until it serves requests. Raises ModelUnavailableError with the runtime's error.
 
-        The key is sent through a pipe, since other users can read a process's arguments and environment.
+        threads: how many compute an answer. The key is sent through a pipe, since other users can read a process's
+        arguments and environment.
         """
         answer = self._request(
             {
                 "path": str(model),
                 "api_key": self.api_key,
-                "threads": max(1, os.cpu_count() or 1),
+                "threads": threads,
                 "slots": SLOTS,
                 "context": CONTEXT,
             }

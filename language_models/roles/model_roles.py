@@ -307,7 +307,7 @@ class ModelRoles:
         with self._lock:
             if file.path not in self._runtimes:
                 limit = None if file.path in own else self._process_limit
-                self._runtimes[file.path] = EmbeddedRuntime(file, limit=limit)
+                self._runtimes[file.path] = EmbeddedRuntime(file, limit=limit, servers=self._limits.servers)
             return self._runtimes[file.path]
 
     def _provider_lists(self) -> dict[Kind, ProviderList]:

@@ -41,7 +41,7 @@ class ModelLimits:
     """The operator's limits in tokens by model name ("openai:gpt-4o"), timeouts, and prices by pattern of names.
 
     picture_models: patterns of the names of models that see pictures. timeouts: of chat models. embedding_timeout:
-    seconds of one request to an embedding model.
+    seconds of one request to an embedding model. servers: how many server processes share the cores of this machine.
 
     The key "" holds the limit of models that are not named; as a context window, it applies to the main model alone.
     """
@@ -52,6 +52,7 @@ class ModelLimits:
     embedding_timeout: float = 30.0
     prices: Mapping[str, Price] = field(default_factory=dict)
     picture_models: Sequence[str] = ()
+    servers: int = 1
 
     def context_window_of(self, setting: ModelSetting, *, is_main: bool) -> int | None:
         """Tokens of the model's window; None: not set."""

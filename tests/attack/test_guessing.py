@@ -57,7 +57,7 @@ def guess(app: Flask, hashes: Hashes, later: Callable[[float], None]) -> Guess:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
-    """Moves the clock by seconds; it stands still otherwise."""
+    """Moves the clock by seconds; it stands still otherwise, that of PostgreSQL too."""
     moment = datetime.now(UTC)
 
     def move(seconds: float) -> None:
@@ -66,6 +66,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
 
     for module in (clock, throttle):
         monkeypatch.setattr(module, "now", lambda: moment)
+    monkeypatch.setattr(throttle, "corrected_now", lambda _connection: moment)
     return move
 
 

@@ -263,12 +263,13 @@ PLACES: dict[str, Callable[[World, str], tuple[str, Arguments] | None]] = {
 
 
 @pytest.fixture(scope="module")
-def shared_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def shared_world(tmp_path_factory: pytest.TempPathFactory, database_url_of_module: str | None) -> Iterator[World]:
     """Ada and Eve; each attack has a mark of its own."""
     obedient = ObedientModel()
     main = ScriptedChatModel(replies=obedient, calls_tools=True, context_window=64_000)
     cheap = ScriptedChatModel.saying("About Things")
-    with running_app(settings_in(tmp_path_factory.mktemp("world")), main=main, cheap=cheap) as app:
+    settings = settings_in(tmp_path_factory.mktemp("world"), database_url=database_url_of_module)
+    with running_app(settings, main=main, cheap=cheap) as app:
         yield World(app=app, ada=account(app, "ada@example.org"), eve=account(app, "eve@example.org"), model=obedient)
 
 

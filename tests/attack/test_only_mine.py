@@ -293,7 +293,8 @@ def app(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
         with app_at_two_processes(folder, engines, model) as application:
             yield application
     else:
-        with running_app(settings_in(folder), **models) as application:
+        database_url = request.getfixturevalue("database_url_of_module")
+        with running_app(settings_in(folder, database_url=database_url), **models) as application:
             yield application
 
 

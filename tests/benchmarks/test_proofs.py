@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.proofs import Part, main, read_record
+from benchmarks.__main__ import BENCHMARKS
+from benchmarks.proofs import PARTS, Part, main, read_record
+from tests.live_server import ROOT
+
+
+def named_by_options() -> dict[tuple[str, ...], list[str]]:
+    """Which files and folders of tests the parts name, by what else stands on their command lines."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for part in PARTS.values():
+        named = [each for each in part.command if each.startswith("tests/")]
+        found.setdefault(tuple(each for each in part.command if each not in named), []).extend(named)
+    return {options: named for options, named in found.items() if named}
 
 
 @pytest.fixture
@@ -81,3 +94,21 @@ def test_a_part_nobody_knows_is_refused(record: Path) -> None:
     with pytest.raises(SystemExit):
         main(["nonsense"], parts={}, record=record)
     assert not record.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"), named_by_options().items(), ids=[named[0] for named in named_by_options().values()]
+)
+def test_parts_select_tests_of_every_file_and_folder_that_they_name(options: tuple[str, ...], named: list[str]) -> None:
+    command = [sys.executable, *options, *named, "--collect-only", "-p", "no:cacheprovider"]
+    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    selected = [line for line in collected.stdout.splitlines() if "::" in line]
+    assert [name for name in named if not any(each.startswith(name) for each in selected)] == []
+
+
+def test_the_budgets_of_several_processes_are_measured_by_a_part() -> None:
+    measured = {
+        name for part in PARTS.values() if part.command[:2] == ("-m", "benchmarks") for name in part.command[2:]
+    }
+    assert measured <= BENCHMARKS.keys()
+    assert {"to_model", "burst_of_two", "searches_on_both", "engines", "transfer"} <= measured

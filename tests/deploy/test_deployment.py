@@ -32,7 +32,14 @@ KNOWN = {row.name for row in SETTINGS_TABLE}
 OTHERS = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
 OF_POSTGRESQL = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD_FILE"}
 DIGESTS = {"PYTHON_DIGEST", "CADDY_DIGEST", "POSTGRESQL_DIGEST", "VALKEY_DIGEST"}
-OF_COMPOSING = {"ANAPHORA_DOMAIN", "ANAPHORA_SERVERS", "POSTGRESQL_SHARED_BUFFERS"} | DIGESTS
+OF_COMPOSING = {
+    "ANAPHORA_DOMAIN",
+    "ANAPHORA_DRAIN_SECONDS",
+    "ANAPHORA_SERVERS",
+    "POSTGRESQL_SHARED_BUFFERS",
+} | DIGESTS
+STOP_SECONDS = 20
+"""How long a server takes to stop beyond what its settings leave running answers."""
 SECRETS = {row.name for row in SETTINGS_TABLE if re.search("KEY|URL|SECRET", row.name)}
 
 
@@ -174,7 +181,9 @@ def test_the_parts_that_compose_starts_know_each_other(tmp_path: Path) -> None:
     told = "\n".join(re.findall(r"^#.*?((?:DATABASE_URL|REDIS_URL)=\S.*)$", text, re.MULTILINE))
     (tmp_path / ".env").write_text(re.sub("<[^>]*>", "secret", told), encoding="utf-8")
     values = {
-        name: value.replace("${ANAPHORA_DOMAIN:?the public name of this server}", "chat.example.org")
+        name: re.sub(r"\$\{\w+:-(.*)\}", r"\1", value).replace(
+            "${ANAPHORA_DOMAIN:?the public name of this server}", "chat.example.org"
+        )
         for name, value in server["environment"].items()
     }
     given = environment() | values | {"ANAPHORA_DATA_DIR": str(tmp_path / "data")}
@@ -184,6 +193,9 @@ def test_the_parts_that_compose_starts_know_each_other(tmp_path: Path) -> None:
     assert "@postgresql/" in settings.database_url
     assert settings.redis_url.split("@")[1].split(":")[0] in services
     assert settings.allowed_hosts == ("chat.example.org",)
+    grace = re.fullmatch(r"(\d+)s", server["stop_grace_period"])
+    assert grace is not None
+    assert int(grace[1]) >= settings.drain_seconds + STOP_SECONDS
 
 
 def test_the_manifests_of_kubernetes_fit_each_other_and_the_settings(tmp_path: Path) -> None:
@@ -192,7 +204,14 @@ def test_the_manifests_of_kubernetes_fit_each_other_and_the_settings(tmp_path: P
     container = pod["spec"]["containers"][0]
     given = {each["name"]: each["value"] for each in container["env"]}
     assert given.keys() <= KNOWN - SECRETS
-    assert load_settings(given | {"ANAPHORA_DATA_DIR": str(tmp_path)}).allowed_hosts == ("chat.example.org",)
+    settings = load_settings(given | {"ANAPHORA_DATA_DIR": str(tmp_path)})
+    assert settings.allowed_hosts == ("chat.example.org",)
+    program, before_signal = container["lifecycle"]["preStop"]["exec"]["command"]
+    assert program == "sleep"
+    assert int(before_signal) >= 5  # seconds until no proxy sends requests here any more
+    grace = pod["spec"]["terminationGracePeriodSeconds"]
+    assert grace >= int(before_signal) + settings.drain_seconds + STOP_SECONDS
+    assert settings.drain_seconds >= 60  # a rollout cuts no ordinary answer short
     labels = pod["metadata"]["labels"]
     assert found["Deployment"]["spec"]["selector"]["matchLabels"] == labels
     assert found["Service"]["spec"]["selector"] == labels

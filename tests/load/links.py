@@ -17,13 +17,13 @@ class Link:
     be; what is sent arrives when the link is whole again.
     """
 
-    def __init__(self, target: str) -> None:
-        """target: the path of the Unix socket."""
+    def __init__(self, target: str, *, listener: socket.socket | None = None) -> None:
+        """target: the path of the Unix socket. listener: what accepts connections instead of a port of loopback."""
         self._target = target
         self._whole = threading.Event()
         self._whole.set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
+        self._listener = listener or socket.create_server(("127.0.0.1", 0))
+        self.address = "{}:{}".format(*self._listener.getsockname())
         self._sockets: list[socket.socket] = []
         self._begin(self._accept)
 

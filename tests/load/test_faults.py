@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,6 +21,7 @@ from tests.load.crash import messages_of
 from tests.load.figures import record
 from tests.load.links import Link
 from tests.load.test_failing_storage import eventually
+from tests.load.wires import Wire
 from tests.load.witnesses import talkative
 from tests.postgresql import NOW, PostgreSQLServer
 from tests.valkey import ValkeyServer
@@ -36,8 +38,8 @@ class Installation:
     postgresql: PostgreSQLServer
     valkey: ValkeyServer
     model: RecordingModel
-    to_postgresql: Link
-    to_valkey: Link
+    to_postgresql: Link | Wire
+    to_valkey: Link | Wire
     dsn: str
     people: list[Client] = field(default_factory=list)
 
@@ -47,33 +49,44 @@ class Installation:
             return connection.execute(query).fetchall()
 
 
+@contextmanager
+def installed(folder: Path, linked: Callable[[str], Link | Wire]) -> Iterator[Installation]:
+    """Two servers that run. linked: makes what leads to a Unix socket."""
+    postgresql, valkey = PostgreSQLServer(is_killed=True), ValkeyServer()
+    try:
+        url = postgresql.empty_store()
+        name = url.partition("?")[0].rpartition("/")[2]
+        dsn = postgresql.engine.dsn(name)
+        with (
+            RecordingModel().serving() as model,
+            closing(linked(f"{dsn.split()[0].partition('=')[2]}/.s.PGSQL.5432")) as to_postgresql,
+            closing(linked(valkey.url.removeprefix("unix://"))) as to_valkey,
+        ):
+            model.scripts |= {"main": talkative(0.03), "cheap": saying("A Title")}
+            shared = {**model.environ, "ANAPHORA_DATA_DIR": str(folder / "data")}
+            far = {
+                "DATABASE_URL": f"postgresql+psycopg://postgres@{to_postgresql.address}/{name}",
+                "REDIS_URL": f"redis://{to_valkey.address}",
+            }
+            near = {"DATABASE_URL": url, "REDIS_URL": valkey.url}
+            one = LiveServer(folder / "one", shared | far, is_preloaded=True)
+            two = LiveServer(folder / "two", shared | near, is_preloaded=True)
+            try:
+                for each in (one, two):
+                    each.start()
+                yield Installation(one, two, postgresql, valkey, model, to_postgresql, to_valkey, dsn)
+            finally:
+                for each in (one, two):
+                    each.kill()
+    finally:
+        valkey.stop()
+        postgresql.stop()
+
+
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory, joined_page: None) -> Iterator[Installation]:
-    postgresql, valkey, folder = PostgreSQLServer(is_killed=True), ValkeyServer(), tmp_path_factory.mktemp("faults")
-    url = postgresql.empty_store()
-    name = url.partition("?")[0].rpartition("/")[2]
-    dsn = postgresql.engine.dsn(name)
-    to_postgresql = Link(f"{dsn.split()[0].partition('=')[2]}/.s.PGSQL.5432")
-    to_valkey = Link(valkey.url.removeprefix("unix://"))
-    with RecordingModel().serving() as model:
-        model.scripts |= {"main": talkative(0.03), "cheap": saying("A Title")}
-        shared = {**model.environ, "ANAPHORA_DATA_DIR": str(folder / "data")}
-        linked = {
-            "DATABASE_URL": f"postgresql+psycopg://postgres@127.0.0.1:{to_postgresql.port}/{name}",
-            "REDIS_URL": f"redis://127.0.0.1:{to_valkey.port}",
-        }
-        near = {**shared, "DATABASE_URL": url, "REDIS_URL": valkey.url}
-        one = LiveServer(folder / "one", shared | linked, is_preloaded=True).start()
-        two = LiveServer(folder / "two", near, is_preloaded=True).start()
-        try:
-            yield Installation(one, two, postgresql, valkey, model, to_postgresql, to_valkey, dsn)
-        finally:
-            for each in (one, two):
-                each.kill()
-            for each in (to_postgresql, to_valkey):
-                each.close()
-            valkey.stop()
-            postgresql.stop()
+    with installed(tmp_path_factory.mktemp("faults"), Link) as installation:
+        yield installation
 
 
 @pytest.fixture

@@ -25,10 +25,12 @@ from tests.load.test_two_servers import two_servers
 from tests.load.witnesses import Witness, talkative
 from tests.postgresql import PostgreSQLServer
 from tests.tiers import KILLS
+from tests.valkey import ValkeyServer
 
 pytestmark = [pytest.mark.live, pytest.mark.proof]
 
-ROUNDS = int(os.environ.get("ROUNDS", 0)) or max(2, KILLS * 3 // 10)
+ROUNDS = int(os.environ.get("ROUNDS", 0)) or max(4, KILLS * 3 // 10)
+"""Half of them are made with Valkey between the servers, half with the store alone."""
 TURNS = 100
 WATCHED = 5
 PIECES = 200
@@ -92,17 +94,38 @@ def check_round(client: Client, witnesses: list[Witness], rng: Random, outcomes:
         outcomes[found[1]["status"]] += 1
 
 
+@pytest.fixture(params=["with Valkey", "without Valkey"])
+def between(request: pytest.FixtureRequest) -> str:
+    """What the servers hear each other by."""
+    return str(request.param)
+
+
+@pytest.fixture
+def broker(between: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The setting that names it."""
+    if between == "without Valkey":
+        return {}
+    valkey: ValkeyServer = request.getfixturevalue("valkey")
+    return {"REDIS_URL": valkey.url}
+
+
 def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_are_closed_once(
-    tmp_path: Path, postgresql_server: PostgreSQLServer, recording_model: RecordingModel, joined_page: None
+    tmp_path: Path,
+    postgresql_server: PostgreSQLServer,
+    recording_model: RecordingModel,
+    joined_page: None,
+    between: str,
+    broker: dict[str, str],
 ) -> None:
     recording_model.scripts |= {"main": talkative(0.05), "cheap": saying("One Title For All Of Them")}
     rng, outcomes, closed_after, begun_after = Random(7), Counter[str](), list[float](), list[float]()
-    with two_servers(tmp_path, postgresql_server, recording_model, ANAPHORA_TURNS_PER_PERSON="1000") as pair:
+    settings = {"ANAPHORA_TURNS_PER_PERSON": "1000", **broker}
+    with two_servers(tmp_path, postgresql_server, recording_model, **settings) as pair:
         servers: list[LiveServer] = [pair.one, pair.two]
         clients = [pair.one.sign_up()]
         clients.append(pair.client_of_two(clients[0]))
         conversations = [clients[0].create_conversation() for _ in range(TURNS)]
-        for number in range(ROUNDS):
+        for number in range(max(1, ROUNDS // 2)):
             killed = number % 2
             left = clients[1 - killed]
             witnesses = [Witness(each, f"Say {PIECES} pieces of w{rng.getrandbits(64):x}.") for each in conversations]
@@ -130,6 +153,10 @@ def test_whichever_of_two_servers_is_killed_nothing_is_lost_and_all_its_turns_ar
             servers[killed].start()
     assert outcomes["complete"] >= TURNS // 2
     assert outcomes["interrupted"] >= TURNS // 2
-    longest = {"longest until all turns were closed, seconds": round(max(closed_after), 1)}
-    slowest = {"longest until all turns had begun, seconds": round(max(begun_after), 1)}
-    record(**{"kills": len(closed_after)} | longest | slowest | dict(outcomes))
+    figures = {
+        "kills": len(closed_after),
+        "longest until all turns were closed, seconds": round(max(closed_after), 1),
+        "longest until all turns had begun, seconds": round(max(begun_after), 1),
+        **outcomes,
+    }
+    record(**{f"{between}: {name}": figure for name, figure in figures.items()})

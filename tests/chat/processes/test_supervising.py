@@ -13,19 +13,37 @@ from pathlib import Path
 
 import pytest
 
+from chat.processes import supervisor as supervising
 from chat.processes.supervisor import LEAVE, SERVES, Supervisor, http_address, inherited, serve_by_line
 from tests.chat.processes.test_supervisor import WORKER, wait_for
 from tests.live_server import ROOT, free_port
 
+PATIENT_WORKER = """
+import os, signal, time
+from pathlib import Path
+from chat.processes import supervisor
+
+inherited = supervisor.inherited()
+for each in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(each, lambda number, _: Path(f"told-{os.getpid()}-{number}").touch())
+inherited.line.send(supervisor.SERVES)
+Path(f"serves-{os.getpid()}").touch()
+while not Path("may-end").exists():
+    time.sleep(0.02)
+Path(f"ended-{os.getpid()}").touch()
+"""
+"""It lets its work go on when it is told to stop."""
+
 
 @pytest.fixture
 def supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Supervisor:
-    """One with two workers, in a folder of their own."""
+    """One with two workers, in a folder of their own, which may go on for ten minutes after SIGTERM."""
     caplog.set_level(logging.INFO)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     (tmp_path / "worker.py").write_text(WORKER)
-    return Supervisor([sys.executable, "worker.py"], count=2, host="127.0.0.1", port=free_port())
+    command = [sys.executable, "worker.py"]
+    return Supervisor(command, count=2, host="127.0.0.1", port=free_port(), drain_seconds=600.0)
 
 
 def serving() -> set[int]:
@@ -68,6 +86,42 @@ def test_it_replaces_renews_and_stops_its_workers(
     assert serving() == set()
     assert "served by 2 processes" in caplog.text
     assert "it is started again in 0.5 s" in caplog.text
+
+
+def stopped(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *numbers: signal.Signals
+) -> tuple[int, int]:
+    """Have patient workers told by signals, each when the one before has arrived: how many were told, and ended."""
+    monkeypatch.setattr(supervising, "_STOP_SECONDS", 0.0)
+    (tmp_path / "worker.py").write_text(PATIENT_WORKER)
+
+    def operate() -> None:
+        wait_for(lambda: len(serving()) == 2)
+        for number in numbers:
+            os.kill(os.getpid(), number)
+            wait_for(lambda number=number: len(told(number)) == 2 or not serving())
+        (tmp_path / "may-end").touch()
+
+    def told(number: signal.Signals) -> list[Path]:
+        return list(tmp_path.glob(f"told-*-{number}"))
+
+    with ThreadPoolExecutor(1) as pool:
+        operating = pool.submit(operate)
+        assert supervisor.run() == 0
+        operating.result()
+    return len(told(numbers[0])), len(list(tmp_path.glob("ended-*")))
+
+
+def test_after_sigterm_it_waits_for_workers_as_long_as_turns_may_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    assert stopped(supervisor, tmp_path, monkeypatch, signal.SIGTERM) == (2, 2)
+
+
+def test_it_waits_no_longer_after_a_second_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, supervisor: Supervisor
+) -> None:
+    assert stopped(supervisor, tmp_path, monkeypatch, signal.SIGTERM, signal.SIGINT) == (2, 0)
 
 
 def test_it_ends_with_the_status_of_the_first_where_none_has_ever_served(

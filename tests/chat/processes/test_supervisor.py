@@ -31,7 +31,7 @@ logging.basicConfig(level=logging.INFO)
 sys.exit(supervisor.Supervisor([sys.executable, sys.argv[1]], count=2, host="127.0.0.1", port=int(sys.argv[2])).run())
 """
 WORKER = """
-import json, os, sys, threading
+import json, os, signal, sys, threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -60,6 +60,7 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     daemon_threads = False
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 server = Server(("127.0.0.1", 0), Handler, bind_and_activate=False)
 server.socket.close()
 server.socket = inherited.sockets[0]

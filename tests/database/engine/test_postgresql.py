@@ -50,7 +50,9 @@ from database.schema import login_attempts, schema_version
 from database.turns.idempotency import refuse_sent_before
 from database.turns.turns import accept_turn, finish_turn
 from database.workspaces.default import default_workspace_id
+from tests.live_server import ROOT
 from tests.postgresql import PostgreSQLServer, shape
+from truth_management_system.schema.postgresql import READERS
 
 
 @pytest.fixture
@@ -637,3 +639,11 @@ def test_what_nobody_has_is_looked_for_in_indexes(store: Database, conversation_
         ]
     assert len(plans) >= 3  # by id, by short id, by former short id
     assert [plan for plan in plans if "Seq Scan on activities" in plan] == []
+
+
+def test_the_documentation_says_how_many_connections_a_server_opens_at_most() -> None:
+    of_conversations, of_memories = database_at("postgresql+psycopg://").readers + 1, READERS + 1
+    told = f"up to {of_conversations + of_memories + 1}"  # one holds the database
+    operations, capacity = ((ROOT / "documentation" / name).read_text() for name in ("operations.md", "capacity.md"))
+    assert f"{told} connections" in operations
+    assert f"{told} each" in capacity

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -114,12 +115,30 @@ def test_the_last_lines_of_a_process_that_ends_badly_are_in_the_log_and_the_erro
     monkeypatch.setattr(embedded_process, "_LISTEN_SECONDS", 60.0)
     process = embedded_process.EmbeddedProcess()
     with pytest.raises(ModelUnavailableError, match=hint):
-        process.load(tmp_path / "model.gguf")
+        process.load(tmp_path / "model.gguf", threads=1)
     process.close()
     logged = caplog.text
     assert "line 149" in logged
     assert "line 49\n" not in logged
     assert len(process.last_lines()) == 100
+
+
+@pytest.mark.parametrize(("servers", "threads"), [(1, 6), (2, 3), (4, 1), (8, 1)])
+def test_models_of_several_server_processes_share_the_cores(
+    servers: int, threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    told = tmp_path / "told.json"
+    script = f"import pathlib, sys; pathlib.Path({str(told)!r}).write_text(sys.stdin.readline())"
+    monkeypatch.setattr(embedded_process, "_COMMAND", [sys.executable, "-c", script])
+    (tmp_path / "model.gguf").touch()
+    runtime = EmbeddedRuntime(
+        model_file(str(tmp_path / "model.gguf"), folder=tmp_path), servers=servers, most_crashes=1
+    )
+    with pytest.raises(ModelUnavailableError):
+        asyncio.run(EmbeddedChatModel(runtime).complete(HELLO))
+    runtime.close()
+    assert json.loads(told.read_text())["threads"] == threads
 
 
 def test_a_fetch_is_called_off_when_the_server_stops(hub: Hub, tmp_path: Path) -> None:

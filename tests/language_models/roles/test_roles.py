@@ -223,6 +223,21 @@ def test_jobs_of_an_embedded_main_model_fetch_no_other(tmp_path: Path) -> None:
     assert roles(main="none", cheap=None, embedding=None).embedding() is None
 
 
+def test_the_setting_of_processes_divides_the_cores_among_their_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 6)
+    environ = {
+        "ANAPHORA_DATA_DIR": str(tmp_path),
+        "ANAPHORA_MAIN_MODEL": "embedded:small",
+        "ANAPHORA_PROCESSES": "2",
+        "DATABASE_URL": "postgresql+psycopg://localhost/anaphora",
+        "REDIS_URL": "redis://localhost",
+    }
+    model: Any = models_from(load_settings(environ, tmp_path / ".env")).main()
+    assert model._runtime._threads == 3
+
+
 def test_answers_are_limited_as_the_operator_set_for_each_model(tmp_path: Path) -> None:
     environ = {
         "ANAPHORA_DATA_DIR": str(tmp_path),
