@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.processes.threads import WorkerThreads
-from endpoints.http.errors import RateLimitedError, ServerBusyError
+from endpoints.http.errors import InvalidRequestError, RateLimitedError, ServerBusyError
+from endpoints.http.validation import query_parameters
 from settings import Settings
 
 T = TypeVar("T")
@@ -60,10 +61,15 @@ def works(kind: Work | WorkOf) -> Callable[[View], View]:
     return decorate
 
 
-def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str], body: bytes = b"") -> Work:
-    """The kind of work that `view` does for a request with these query parameters and this body."""
+def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b"") -> Work:
+    """The kind of work that `view` does for a request with this query and this body."""
     kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
-    return kind if isinstance(kind, Work) else kind(parameters, body)
+    if isinstance(kind, Work):
+        return kind
+    try:
+        return kind(query_parameters(query), body)
+    except InvalidRequestError:
+        return Work.SHORT  # the view refuses it
 
 
 class WorkPool:

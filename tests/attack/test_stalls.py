@@ -349,7 +349,7 @@ def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Fl
 
     views = {path: view for path, _, view in routes(app) if takes_password(view)}
     assert {"/login", "/setup", "/users", "/password"} <= views.keys()
-    wrong = {path for path, view in views.items() if work_of(view, {}) is not Work.PASSWORD}
+    wrong = {path for path, view in views.items() if work_of(view) is not Work.PASSWORD}
     assert wrong == set(), "mark these views with @works(Work.PASSWORD)"
 
 
@@ -357,7 +357,7 @@ def test_what_strangers_may_ask_for_waits_in_a_pool_for_strangers(app: Flask) ->
     public = {path: view for path, _, view in routes(app) if is_public(view)}
     assert {"/login", "/oidc/start", "/oidc/callback", "/oidc/log_out", "/invite/<token>"} <= public.keys()
     # Any other kind of work is done in the threads of short requests where a stranger asks for it.
-    wrong = {path for path, view in public.items() if work_of(view, {}) not in OF_STRANGERS}
+    wrong = {path for path, view in public.items() if work_of(view) not in OF_STRANGERS}
     assert wrong == set()
 
 
