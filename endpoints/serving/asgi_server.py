@@ -80,7 +80,7 @@ _KEPT_ALIVE_SECONDS = 24 * 3600
 _SWITCH_SECONDS = 0.0005
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 OF_STRANGERS = frozenset({Work.SHORT, Work.PASSWORD, Work.PROVIDER})
-"""What people may ask for who have not logged in; an address has its share of it."""
+"""What people may ask for who have not logged in. An address is the client, so it leaves a thread to the others."""
 
 
 class Bridge:
