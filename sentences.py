@@ -342,6 +342,7 @@ _REFUSALS = {
     "own_account_deleted": "Delete your own account in the settings.",
     "current_password_wrong": "The current password is wrong.",
     "fields_not_valid": "Not valid: {fields}.",
+    "query_doubled": "Given more than once in the address: {names}.",
     "query_unknown": "Unknown in the address: {names}. Known: {known}.",
     "request_not_valid": "The request is not valid.",
     "file_too_large": "A file may have {megabytes} MB at most.",

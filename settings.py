@@ -504,14 +504,21 @@ class Settings(BaseModel):
     conversation_cache: Annotated[int, _whole(1, 1_000_000)] = _setting(200, "Conversations kept ready in memory.")
     # As many as two transactions take messages: the next ones are ready while the first are written.
     threads: Threads = _setting(16, "Threads for requests that read or change a few rows.")
-    search_threads: Threads = _setting(4, "Threads for searches, and as many for changes of memories.")
+    search_threads: Threads = _setting(
+        4,
+        "Threads for searches; as many each for changes of memories, for changes of documents, and for reading files.",
+    )
     model_threads: Threads = _setting(
         8, "Threads for requests that wait for a model, messages apart; one person has half of them at most."
     )
     long_threads: Threads = _setting(
-        2, "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin."
+        2,
+        "Threads for requests that read, copy or write much: imports, exports, clones, emptying the bin; as many for "
+        "uploading files.",
     )
-    mcp_threads: Threads = _setting(4, "Threads for requests of programs that speak the Model Context Protocol.")
+    mcp_threads: Threads = _setting(
+        4, "Threads for requests of programs that speak the Model Context Protocol, questions to agents apart."
+    )
     tool_servers: Literal["off", "public", "private"] = _setting(
         "public",
         "Whether people may join MCP servers of their own: `off`; `public`: by https, at public addresses; `private`: "

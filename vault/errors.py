@@ -10,6 +10,7 @@ StoreError
  ├─ VersionMissingError
  ├─ VaultReadOnlyError
  └─ VaultUnavailableError     a StorageFailedError
+     └─ VaultBusyError
 """
 
 from __future__ import annotations
@@ -79,3 +80,10 @@ class VaultReadOnlyError(StoreError):
 
 class VaultUnavailableError(StorageFailedError):
     """The folder of the vault can't be read or written."""
+
+
+class VaultBusyError(VaultUnavailableError):
+    """Other changes of the vault's documents took longer than a caller waits. Trying again helps."""
+
+    def __init__(self) -> None:
+        super().__init__("Other changes of these documents take long just now. Try again in a moment.")

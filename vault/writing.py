@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,6 +28,7 @@ from vault.content.wikilinks import Wikilink, find_wikilinks, without_extension
 from . import history, index, paths
 from .errors import (
     DocumentExistsError,
+    VaultBusyError,
     VaultReadOnlyError,
     VaultUnavailableError,
     VersionConflictError,
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from .documents import Vault
 
 _LOCKS = "locks/vaults"
-_PATIENCE = 60.0
+_PATIENCE = 15.0
+"""Less than a tool may take: what is given up is not written later."""
 _locks: dict[Path, threading.Lock] = {}
 
 
@@ -370,12 +373,18 @@ def _require_version(current: Document | None, version: str | None) -> None:
 
 @contextmanager
 def _writing(vault: Vault) -> Iterator[None]:
-    """One writer at a time, in whatever process. Raises VaultReadOnlyError, VaultUnavailableError."""
+    """One writer at a time, in whatever process. Raises VaultReadOnlyError, VaultBusyError, VaultUnavailableError."""
     if vault.read_only:
         raise VaultReadOnlyError
-    with _locks.setdefault(vault.root, threading.Lock()), ExitStack() as holding:
+    lock, until = _locks.setdefault(vault.root, threading.Lock()), time.monotonic() + _PATIENCE
+    with ExitStack() as holding:
+        if not lock.acquire(timeout=_PATIENCE):
+            raise VaultBusyError
+        holding.callback(lock.release)
         try:
-            holding.enter_context(locked_within(_lock_file(vault), seconds=_PATIENCE))
+            holding.enter_context(locked_within(_lock_file(vault), seconds=until - time.monotonic()))
+        except TimeoutError:
+            raise VaultBusyError from None
         except OSError as error:
             raise VaultUnavailableError(f"The documents can't be locked: {error.strerror}.") from error
         yield

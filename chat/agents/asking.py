@@ -7,7 +7,10 @@ names the agent that asked it.
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
@@ -32,7 +35,9 @@ from language_models.errors import ModelFailedError
 
 DEEPEST = 2
 """A person's message may lead to a question to an agent, and that to one more."""
-_AT_ONCE = 4
+_AT_ONCE = 32
+"""Questions that wait for their answers: for each, the tool loop has a thread."""
+_OF_PERSON = 4
 _DOMAIN = "assistant"
 
 
@@ -63,12 +68,16 @@ class Turns(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """text: what was said. status: that of the answer. failure: why it broke off, if it did. notices: beside it."""
+    """text: what was said. status: that of the answer. failure: why it broke off, if it did. notices: beside it.
+
+    is_late: it took longer than it may.
+    """
 
     text: str
     status: str
     failure: str
     notices: tuple[str, ...] = ()
+    is_late: bool = False
 
 
 class AgentDesk:
@@ -76,7 +85,8 @@ class AgentDesk:
 
     def __init__(self, *, database: Database) -> None:
         self._database = database
-        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self._lock = threading.Lock()
+        self._waiting = Counter[str]()
         self._turns: Turns | None = None
         self._owners: set[str] = set()
 
@@ -111,13 +121,14 @@ class AgentDesk:
             AGENT_CHAIN: (depth, chain),
         }
         try:
-            answer = self._answered(cast("Replies", load(found)), query, caller)
+            answer = self._answered(cast("Replies", load(found)), query, caller, seconds=question.seconds)
         except TurnError:
             if is_new:
                 delete_conversation(database=self._database, user_email=caller.user_email, conversation_id=found)
             raise
         if answer.status != "complete":
-            raise ModelFailedError(answer.failure or f"{asked.title} was stopped before it had answered.")
+            late = f"{asked.title} took longer than {question.seconds:g} s and was stopped." if answer.is_late else ""
+            raise ModelFailedError(late or answer.failure or f"{asked.title} was stopped before it had answered.")
         metadata = {
             "agentId": asked.agent_id,
             "sourceAgentId": source and source.agent_id,
@@ -150,17 +161,34 @@ class AgentDesk:
             raise InvalidChangeError(f"This conversation is not one of {asked.title}'s.")
         return known, False
 
-    def _answered(self, conversation: Replies, query: Mapping[str, Any], caller: AgentCaller) -> _Answer:
-        turns = self._turns
-        if turns is None or not self._room.acquire(blocking=False):
-            raise TooManyTurnsError(limit=_AT_ONCE)
-        try:
+    def _answered(
+        self, conversation: Replies, query: Mapping[str, Any], caller: AgentCaller, *, seconds: float
+    ) -> _Answer:
+        with self._room(caller.user_email) as turns:
+            until = time.monotonic() + seconds
             stream = turns.start(conversation, query)
             if caller.on_stop is not None:
                 caller.on_stop(partial(turns.stop, stream.message_id))
-            return _read(stream)
+            answer = _read(stream, until=until)
+            if answer.is_late:
+                turns.stop(stream.message_id)
+            return answer
+
+    @contextmanager
+    def _room(self, user_email: str) -> Iterator[Turns]:
+        """Held while a question of the person waits for its answer. Raises TooManyTurnsError."""
+        with self._lock:
+            turns, own, all_people = self._turns, self._waiting[user_email], self._waiting.total()
+            if turns is None or own >= _OF_PERSON or all_people >= _AT_ONCE:
+                raise TooManyTurnsError(limit=_OF_PERSON)
+            self._waiting[user_email] += 1
+        try:
+            yield turns
         finally:
-            self._room.release()
+            with self._lock:
+                self._waiting[user_email] -= 1
+                if not self._waiting[user_email]:
+                    del self._waiting[user_email]
 
 
 def _next_link(asked: Agent, caller: AgentCaller, source: Agent | None) -> tuple[int, tuple[str, ...]]:
@@ -188,9 +216,12 @@ def _query(question: AgentQuestion, caller: AgentCaller) -> dict[str, Any]:
     return query
 
 
-def _read(stream: Stream) -> _Answer:
-    text, status, failure, notices = [], "", "", list[str]()
+def _read(stream: Stream, *, until: float) -> _Answer:
+    """What the stream says until its end; the time is looked at with each chunk, in pauses with each heartbeat."""
+    text, status, failure, notices = list[str](), "", "", list[str]()
     for chunk in stream.lines():
+        if time.monotonic() > until:
+            return _Answer(text="".join(text), status="", failure="", is_late=True)
         for event in map(orjson.loads, chunk.splitlines()):
             text.append(event["text"])
             failure = event.get("error", {}).get("message", failure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from activity.recipes import RecipeRegistry
@@ -174,13 +175,15 @@ class AgentCaller:
 class AgentQuestion:
     """A question to an agent. agent: its id or slug. context: what the agent should know, sent with the question.
 
-    conversation_id: an id or friendly id of a conversation of this agent to go on with; None begins one.
+    conversation_id: an id or friendly id of a conversation of this agent to go on with; None begins one. seconds: how
+    long the answer may take.
     """
 
     agent: str
     text: str
     context: str = ""
     conversation_id: str | None = None
+    seconds: float = inf
 
 
 class AskableAgents(Protocol):

@@ -36,6 +36,7 @@ def ask_agent(
         AgentQuestion(
             agent=agent_id.removeprefix("@").removeprefix("agent_"),
             text=question,
+            seconds=_SECONDS,
             context=known,
             conversation_id=conversation_id,
         ),

@@ -132,8 +132,8 @@ class Tool:
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
     long as any. needs_consent: each call waits for the person, unless they have allowed it for the conversation.
-    needs_agents: only people who have made an agent have it on by default. is_remote: its calls wait for another
-    server, so they have threads of their own.
+    needs_agents: it asks an agent, so only people who have made one have it on by default. is_remote: it asks another
+    server. Calls that wait for either have threads of their own.
     """
 
     name: str

@@ -41,7 +41,7 @@ _AT_ONCE = 256 * 1024
 
 
 @blueprint.post("/attachments")
-@works(Work.LONG)
+@works(Work.UPLOADS)
 @takes_upload(largest_attachment)
 @asks(attachment_models.UploadQuery)
 @answers(attachment_models.AttachmentItem, status=HTTPStatus.CREATED)
@@ -59,7 +59,7 @@ def upload_attachment(query: attachment_models.UploadQuery) -> object:
 @blueprint.get("/attachments/<attachment_id>")
 @asks(attachment_models.ContentQuery)
 @answers(None, media=(UPLOAD_TYPE, "image/jpeg", "image/png"))
-@works(Work.LONG)
+@works(Work.FILES)
 def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) -> Response:
     """The file as it was uploaded, to be saved; with `form=picture` the picture as it is shown."""
     attachment = _files().get(current_user_email(), attachment_id)
@@ -80,7 +80,7 @@ def about_attachment(attachment_id: str) -> object:
 @blueprint.get("/attachments/<attachment_id>/text")
 @asks(attachment_models.PageQuery)
 @answers(attachment_models.AttachmentText)
-@works(Work.SEARCH)
+@works(Work.FILES)
 def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -> Response:
     """The text of one page, as models are given it."""
     pages = _files().pages(_files().get(current_user_email(), attachment_id))
@@ -102,6 +102,7 @@ def files_of_conversation(conversation_id: str) -> object:
 @blueprint.delete("/attachments/<attachment_id>")
 @answers(http_models.Done)
 @fails("conflict")
+@works(Work.UPLOADS)
 def delete_attachment(attachment_id: str) -> Response:
     """Erase a file that no message uses; 409 `conflict` for one in use."""
     _files().discard(current_user_email(), attachment_id)

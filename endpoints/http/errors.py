@@ -251,6 +251,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(files.FilesUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "files_unavailable"),
     Row(files.QuotaExceededError, HTTPStatus.INSUFFICIENT_STORAGE, "quota_exceeded"),
     Row(vault.NoRoomError, HTTPStatus.INSUFFICIENT_STORAGE, "quota_exceeded"),
+    Row(vault.VaultBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(vault.VaultUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "vault_unavailable"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),

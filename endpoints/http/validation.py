@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import orjson
 from flask import Request, request
@@ -62,7 +65,7 @@ def asks(model: type[BaseModel]) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @wraps(view)
         def checked(**arguments: Any) -> Any:
-            given = request.args.to_dict()
+            given = query_parameters(request.query_string)
             _refuse_unknown(model, given)
             return view(query=model.model_validate(given), **arguments)
 
@@ -70,6 +73,26 @@ def asks(model: type[BaseModel]) -> Callable[[View], View]:
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+def query_parameters(query: bytes) -> dict[str, str]:
+    """The parameters in a request's query. Raises InvalidRequestError for one that is given more than once.
+
+    The choice of the threads for a request reads them by this function as well: both see the same.
+    """
+    if not query:
+        return {}
+    # As werkzeug reads them: what is no UTF-8 stays percent-encoded.
+    pairs = parse_qsl(query.decode(errors="replace"), keep_blank_values=True, errors="werkzeug.url_quote")
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        doubled = [name for name, count in counts.items() if count > 1]
+        message = say("query_doubled", names=", ".join(doubled)[:_LONGEST_LIST])
+        raise InvalidRequestError(
+            message, details=[{"loc": [name], "msg": "given more than once", "type": "doubled"} for name in doubled]
+        )
+    return given
 
 
 def _refuse_unknown(model: type[BaseModel], given: Mapping[str, str]) -> None:
@@ -200,10 +223,13 @@ class BoundedInteger(IntegerConverter):
 
 
 def refuse_hostile_address(this: Request) -> None:
-    """Refuse addresses with NUL characters or very long parts."""
+    """Refuse addresses with NUL characters or very long parts, and queries that are no UTF-8."""
     parts: list[object] = list((this.view_args or {}).values())
     if this.query_string:
-        parts += [*this.args.values(), *this.args]
+        try:
+            parts += chain.from_iterable(this.args.items(multi=True))
+        except UnicodeDecodeError:
+            raise InvalidRequestError("The query of the address is no UTF-8.") from None
     for part in map(str, parts):
         if "\x00" in part:
             raise InvalidRequestError("The address contains a NUL character.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import orjson
 from flask import Blueprint, Response
 
+from chat.tools.agents import ask_agent
 from endpoints.http.errors import UnauthorizedError
 from endpoints.http.scope import current_access, current_request, current_state
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
-from endpoints.serving.work_queues import Work, works
+from endpoints.serving.work_queues import Work, read_on_loop, works
 from endpoints.tools.views import current_tool_context
 
 from . import models as mcp_models
@@ -20,12 +22,22 @@ from .server import Account, server_for
 blueprint = Blueprint("mcp", __name__)
 
 
+def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
+    """The kind of work that a message of the protocol is. A question to an agent waits for a model; a long body may."""
+    message = read_on_loop(body)
+    if not isinstance(message, dict):
+        return Work.MODEL
+    params = message.get("params")
+    called = params.get("name") if message.get("method") == "tools/call" and isinstance(params, dict) else None
+    return Work.MODEL if called in (ask_agent.name, *ask_agent.aliases) else Work.MCP
+
+
 @blueprint.post("/mcp")
 @takes(mcp_models.JsonRpcRequest)
 @answers(mcp_models.JsonRpcAnswer, without_body=HTTPStatus.ACCEPTED, own_errors=mcp_models.JsonRpcAnswer)
 @fails("tool_not_found")
 @admits_read_only_tokens
-@works(Work.MCP)
+@works(work_of_message)
 def model_context_protocol(body: mcp_models.JsonRpcRequest) -> Response:
     """One message of the Model Context Protocol, with an API token; a read-only one is offered what only reads."""
     access = current_access()

@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import orjson
-
 from database.history.reading import conversations_of_messages
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
-from endpoints.serving.work_queues import Work
+from endpoints.serving.work_queues import Work, read_on_loop
 from truth_management_system import ActionResult, Claim, ConflictSet, StructuredAPI
 from truth_management_system.interface.structured_api import ClaimNotFoundError
 
 _WAIT_FOR_A_MODEL = frozenset({"embedding", "rewrite", "mapreduce"})
 """Search strategies that wait for a model without a limit; `hybrid` waits a bounded time."""
-_LONGEST_READ_ON_LOOP = 64 * 1024
 MOST_OF_A_GROUP = 2_000
 """How many claims of a group are returned."""
 
@@ -48,19 +45,9 @@ def work_of_text(_parameters: Mapping[str, str], body: bytes) -> Work:
 
 def work_of_analysis(parameters: Mapping[str, str], body: bytes) -> Work:
     """The kind of work that the analysis of a statement is: a search where rules make the suggestions."""
-    by_rules = parameters.get("use_model") == "false" or _declines_model(body)
-    return Work.SEARCH if by_rules else Work.MODEL
-
-
-def _declines_model(body: bytes) -> bool:
-    """Whether a JSON body says `use_model: false`. A longer one than a statement needs is not looked into."""
-    if len(body) > _LONGEST_READ_ON_LOOP:
-        return False
-    try:
-        said = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return False  # the view refuses it
-    return isinstance(said, dict) and said.get("use_model") is False
+    said = read_on_loop(body)
+    declines_model = isinstance(said, dict) and said.get("use_model") is False
+    return Work.SEARCH if declines_model or parameters.get("use_model") == "false" else Work.MODEL
 
 
 def unwrap(result: ActionResult) -> Any:

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import parse_qsl
 
 import uvicorn
 
@@ -82,7 +81,7 @@ _KEPT_ALIVE_SECONDS = 24 * 3600
 _SWITCH_SECONDS = 0.0005
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 OF_STRANGERS = frozenset({Work.SHORT, Work.PASSWORD, Work.PROVIDER})
-"""What people may ask for who have not logged in; an address has its share of it."""
+"""What people may ask for who have not logged in. An address is the client, so it leaves a thread to the others."""
 
 
 class Bridge:
@@ -286,7 +285,7 @@ class Bridge:
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
-        kind = work_of(None if route is None else self._views.of(route), _parameters(scope), content)
+        kind = work_of(None if route is None else self._views.of(route), scope["query_string"], content)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in OF_STRANGERS:
@@ -450,11 +449,6 @@ def _head_size(scope: Scope) -> int:
     for name, value in scope["headers"]:
         size += len(name) + len(value)
     return size
-
-
-def _parameters(scope: Scope) -> dict[str, str]:
-    query = scope["query_string"]
-    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)) if query else {}
 
 
 def _address(scope: Scope) -> str:

@@ -1,27 +1,33 @@
 """Kinds of work, and a bounded pool of threads for each.
 
 Each kind has its own threads and queue, so that no request waits for another kind of work. If a queue is full, the
-response is an immediate 503.
+response is an immediate 503. One client never holds all threads of a kind: its further requests wait in a lane of their
+own, past which those of others go.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
+import orjson
+
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.processes.threads import WorkerThreads
-from endpoints.http.errors import RateLimitedError, ServerBusyError
+from endpoints.http.errors import InvalidRequestError, RateLimitedError, ServerBusyError
+from endpoints.http.validation import query_parameters
 from settings import Settings
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 _RETRY_SECONDS = 2.0
 _PROVIDER_THREADS = 4
+_LONGEST_READ_ON_LOOP = 64 * 1024
 _TOO_MANY = "You have too many of these requests under way. Wait until one has ended."
 
 
@@ -36,6 +42,12 @@ class Work(StrEnum):
     """Waits for a model, for as long as the model takes."""
     MEMORIES = "memories"
     """Changes memories, and waits for the knowledge base's single writer, which a large import keeps busy."""
+    DOCUMENTS = "documents"
+    """Changes documents, and waits for the single writer of a vault, which commits to git."""
+    FILES = "files"
+    """Reads a file that was uploaded."""
+    UPLOADS = "uploads"
+    """Stores an uploaded file, and waits for the process that reads it; erases one."""
     LONG = "long"
     """Reads, copies or writes all data of a user."""
     MCP = "mcp"
@@ -60,17 +72,74 @@ def works(kind: Work | WorkOf) -> Callable[[View], View]:
     return decorate
 
 
-def work_of(view: Callable[..., Any] | None, parameters: Mapping[str, str], body: bytes = b"") -> Work:
-    """The kind of work that `view` does for a request with these query parameters and this body."""
+def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b"") -> Work:
+    """The kind of work that `view` does for a request with this query and this body."""
     kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
-    return kind if isinstance(kind, Work) else kind(parameters, body)
+    if isinstance(kind, Work):
+        return kind
+    try:
+        # A view that does not look at the query refuses nothing of it.
+        return kind(query_parameters(query) if hasattr(view, "query_model") else {}, body)
+    except InvalidRequestError:
+        return Work.SHORT  # the view refuses it
+
+
+def read_on_loop(body: bytes) -> Any:
+    """What a JSON body says; None for a malformed one, and for one that is too long to be read on the loop."""
+    try:
+        return orjson.loads(body) if len(body) <= _LONGEST_READ_ON_LOOP else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The jobs of one client. taken: those that run or wait. begun: those that were given to the threads.
+
+    waiting: the turns of the others, in order.
+    """
+
+    taken: int = 0
+    begun: int = 0
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def pass_on(self) -> None:
+        """Give the turn of a job that has ended to the next one."""
+        while self.waiting:
+            turn = self.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.begun -= 1
+
+    async def turn(self, gone: Callable[[], Awaitable[object]]) -> None:
+        """Wait for the turn of a job. Raises ConnectionResetError where its client has disconnected before."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiting.append(turn)
+        try:
+            await _either(turn, gone)
+        except asyncio.CancelledError:
+            if not self._leave(turn):
+                self.pass_on()
+            raise
+        if self._leave(turn):
+            raise ConnectionResetError
+        turn.result()  # it is cancelled where the pool was closed
+
+    def _leave(self, turn: asyncio.Future[None]) -> bool:
+        """Give up a turn that has not come; whether that is so."""
+        if turn.done():
+            return False
+        self.waiting.remove(turn)
+        return turn.cancel()
 
 
 class WorkPool:
     """The threads and the queue of one kind of work. Used on the server's loop only.
 
     places: how many jobs may run and wait at once. share: how many of them one client (a user, or an address before
-    sign-in) may have; with `shared`, in all processes together.
+    sign-in) may have; with `shared`, in all processes together. at_once: for how many of its jobs one client may have a
+    thread; None: for as many as leave one thread to others.
     """
 
     def __init__(
@@ -80,6 +149,7 @@ class WorkPool:
         threads: int,
         waiting: int,
         share: int | None = None,
+        at_once: int | None = None,
         shared: SharedPlaces | None = None,
     ) -> None:
         self.kind = kind
@@ -87,9 +157,11 @@ class WorkPool:
         self.share = share
         self._shared = shared
         self._count = threads
+        self._at_once = at_once or max(1, threads - 1)
         self._threads = WorkerThreads(threads, name=f"view-{kind}")
         self._taken = 0
-        self._taken_by: Counter[str] = Counter()
+        self._begun = 0
+        self._lanes: dict[str, _Lane] = {}
 
     async def run(self, work: Callable[[], T], *, client: str, gone: Callable[[], Awaitable[object]]) -> T:
         """Run `work` in the pool; its result.
@@ -97,53 +169,74 @@ class WorkPool:
         gone: completes when the client has disconnected; a job that has not begun by then is dropped. Raises
         ServerBusyError and RateLimitedError if no place is free, ConnectionResetError for a dropped job.
         """
-        self._check(client)
+        lane = self._lanes.get(client) or _Lane()
+        self._check(lane)
+        self._lanes[client] = lane
         self._taken += 1
-        self._taken_by[client] += 1
+        lane.taken += 1
         try:
             if self._shared is None or self.share is None:
-                return await self._result(self._threads.on_loop(work), gone)
+                return await self._run(work, lane, gone)
             async with self._shared.place(self.kind, client, most=self.share):
-                return await self._result(self._threads.on_loop(work), gone)
+                return await self._run(work, lane, gone)
         except NoPlaceError:
             raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS) from None
         finally:
             self._taken -= 1
-            self._taken_by[client] -= 1
-            if not self._taken_by[client]:
-                del self._taken_by[client]
+            lane.taken -= 1
+            if not lane.taken:
+                del self._lanes[client]
 
     @property
     def running(self) -> int:
         """How many jobs threads work on."""
-        return min(self._taken, self._count)
+        return min(self._begun, self._count)
 
     @property
     def waiting(self) -> int:
         """How many jobs wait for a thread."""
-        return max(0, self._taken - self._count)
+        return self._taken - self.running
 
     def shutdown(self) -> None:
         """Accept no more jobs and drop the waiting ones."""
         self._threads.shutdown(cancel_futures=True)
+        for lane in self._lanes.values():
+            for turn in lane.waiting:
+                turn.cancel()
 
-    def _check(self, client: str) -> None:
-        if self.share is not None and self._taken_by[client] >= self.share:
+    def _check(self, lane: _Lane) -> None:
+        if self.share is not None and lane.taken >= self.share:
             raise RateLimitedError(_TOO_MANY, retry_after=_RETRY_SECONDS)
         if self._taken >= self.places:
             raise ServerBusyError(retry_after=_RETRY_SECONDS)
 
-    async def _result(self, result: asyncio.Future[T], gone: Callable[[], Awaitable[object]]) -> T:
-        if self._taken <= self._count:
-            return await result  # a thread is free, so the job does not wait
-        leaving: asyncio.Future[Any] = asyncio.ensure_future(gone())
+    async def _run(self, work: Callable[[], T], lane: _Lane, gone: Callable[[], Awaitable[object]]) -> T:
+        if lane.begun < self._at_once:
+            lane.begun += 1
+        else:
+            await lane.turn(gone)
+        self._begun += 1
         try:
-            await asyncio.wait({result, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            return await self._result(self._threads.on_loop(work), gone)
+        finally:
+            self._begun -= 1
+            lane.pass_on()
+
+    async def _result(self, result: asyncio.Future[T], gone: Callable[[], Awaitable[object]]) -> T:
+        if self._begun > self._count:  # otherwise a thread is free, and the job does not wait
+            await _either(result, gone)
             if not result.done() and self._threads.withdraw(result):
                 raise ConnectionResetError
-        finally:
-            leaving.cancel()
         return await result
+
+
+async def _either(awaited: asyncio.Future[Any], gone: Callable[[], Awaitable[object]]) -> None:
+    """Wait for the future, but not longer than the client is there."""
+    leaving: asyncio.Future[Any] = asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({awaited, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
 
 
 def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Work, WorkPool]:
@@ -156,10 +249,15 @@ def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Wor
         settings.password_threads,
     )
     shared_pool = partial(WorkPool, shared=shared)
+    # A vault has one writer, so further changes of the same person's would only wait for it.
+    documents = shared_pool(Work.DOCUMENTS, threads=searches, waiting=16 * searches, share=8 * searches, at_once=1)
     return {
         Work.SHORT: WorkPool(Work.SHORT, threads=settings.threads, waiting=settings.waiting_requests),
         Work.SEARCH: shared_pool(Work.SEARCH, threads=searches, waiting=16 * searches, share=8 * searches),
         Work.MEMORIES: shared_pool(Work.MEMORIES, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.DOCUMENTS: documents,
+        Work.FILES: shared_pool(Work.FILES, threads=searches, waiting=16 * searches, share=8 * searches),
+        Work.UPLOADS: shared_pool(Work.UPLOADS, threads=longs, waiting=4 * longs, share=2 * longs),
         Work.MODEL: shared_pool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: shared_pool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
         Work.MCP: shared_pool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),

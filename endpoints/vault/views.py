@@ -83,6 +83,7 @@ def get_graph() -> object:
 
 
 @blueprint.put("/document")
+@works(Work.DOCUMENTS)
 @takes(vault_models.DocumentBody)
 @asks(vault_models.PathQuery)
 @answers(vault_models.DocumentText)
@@ -97,6 +98,7 @@ def put_document(body: vault_models.DocumentBody, query: vault_models.PathQuery)
 
 
 @blueprint.delete("/document")
+@works(Work.DOCUMENTS)
 @asks(vault_models.PathQuery)
 @answers(vault_models.DeletedDocument)
 @fails("document_not_found", "version_conflict", "vault_read_only", *_FAILING)
@@ -116,6 +118,7 @@ def list_deleted_documents(query: vault_models.BinQuery) -> object:
 
 
 @blueprint.post("/restore")
+@works(Work.DOCUMENTS)
 @takes(vault_models.RestoreBody)
 @answers(vault_models.RestoredDocument)
 @fails("document_not_found", "conflict", "vault_read_only", *_FAILING)
@@ -126,6 +129,7 @@ def restore_document(body: vault_models.RestoreBody) -> object:
 
 
 @blueprint.post("/rename")
+@works(Work.DOCUMENTS)
 @takes(vault_models.RenameBody)
 @answers(vault_models.RenamedDocument)
 @fails("document_not_found", "version_conflict", "conflict", "vault_read_only", *_FAILING)

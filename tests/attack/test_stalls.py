@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -27,10 +30,12 @@ from endpoints.serving.work_queues import Work, work_of
 from language_models.circuit_breaker import settled
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import Settings
+from tests.attachments.made_files import picture_of
 from tests.endpoints.conftest import Person
 from tests.endpoints.serving.test_bridge import Connection
 from tests.search.thesaurus import Thesaurus
-from truth_management_system.interface.structured_api import KnowledgeModels
+from truth_management_system import StructuredAPI
+from truth_management_system.interface.structured_api import KnowledgeModels, KnowledgeUnavailableError
 
 JSON = (b"content-type", b"application/json")
 MODEL_THREADS = 3
@@ -349,7 +354,7 @@ def test_every_view_that_takes_a_password_runs_in_the_pool_for_passwords(app: Fl
 
     views = {path: view for path, _, view in routes(app) if takes_password(view)}
     assert {"/login", "/setup", "/users", "/password"} <= views.keys()
-    wrong = {path for path, view in views.items() if work_of(view, {}) is not Work.PASSWORD}
+    wrong = {path for path, view in views.items() if work_of(view) is not Work.PASSWORD}
     assert wrong == set(), "mark these views with @works(Work.PASSWORD)"
 
 
@@ -357,7 +362,7 @@ def test_what_strangers_may_ask_for_waits_in_a_pool_for_strangers(app: Flask) ->
     public = {path: view for path, _, view in routes(app) if is_public(view)}
     assert {"/login", "/oidc/start", "/oidc/callback", "/oidc/log_out", "/invite/<token>"} <= public.keys()
     # Any other kind of work is done in the threads of short requests where a stranger asks for it.
-    wrong = {path for path, view in public.items() if work_of(view, {}) not in OF_STRANGERS}
+    wrong = {path for path, view in public.items() if work_of(view) not in OF_STRANGERS}
     assert wrong == set()
 
 
@@ -393,6 +398,170 @@ def test_changes_of_memories_wait_for_a_large_import_and_nothing_else_does(
         run(scene())
     finally:
         done.set()
+
+
+class HangingGit:
+    """A commit that takes until it is let go."""
+
+    def __init__(self) -> None:
+        self.vaults = list[str]()
+        self.go_on = Event()
+
+    def commit(self, root: Path, _changed: Sequence[str], **_: Any) -> bool:
+        self.vaults.append(root.name)
+        assert self.go_on.wait(60)
+        return True
+
+
+def test_changes_of_one_person_s_documents_that_hang_hold_up_nobody_else(
+    app: Flask, ada: Person, eve: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A vault has one writer, which commits: its other changes wait without a thread."""
+    settings = app.extensions[EXTENSION].settings.model_copy(update={"search_threads": 2, "threads": 2})
+    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], settings=settings)
+    assert ada.put("/api/vault/document?path=c.md", json={"text": "Coffee"}).status_code == 200
+    git = HangingGit()
+    monkeypatch.setattr("vault.writing.history.commit", git.commit)
+
+    def changes() -> list[Connection]:
+        return [
+            *(
+                request(ada, "PUT", f"/api/vault/document?path={number}.md", {"text": f"Tea {number}"})
+                for number in range(6)
+            ),
+            request(ada, "POST", "/api/vault/rename", {"path": "c.md", "new_path": "d.md"}),
+            request(ada, "DELETE", "/api/vault/document?path=0.md"),
+            request(ada, "POST", "/api/vault/restore", {"kept_at": "nowhere"}),
+        ]
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        waiting = [asyncio.create_task(answered(bridge, change)) for change in changes()]
+        await until(lambda: git.vaults and taken(bridge, Work.DOCUMENTS) == len(waiting))
+        assert bridge._pools[Work.DOCUMENTS].running == 1
+        paths = ("/interface/", "/list_conversation_by_user/assistant", "/api/vault/document?path=c.md", "/pkb/claims")
+        for person, path in product((ada, eve), paths):
+            answer = await answered(bridge, request(person, "GET", path))
+            assert answer.status == (404 if person is eve and "path=" in path else 200), path
+        theirs = request(eve, "PUT", "/api/vault/document?path=tea.md", {"text": "Tea"})
+        other = asyncio.create_task(answered(bridge, theirs))
+        await until(lambda: len(set(git.vaults)) == 2)
+        assert not any(task.done() for task in waiting)
+        git.go_on.set()
+        assert (await other).status == 200
+        statuses = [connection.status for connection in await asyncio.gather(*waiting)]
+        assert statuses == [*[200] * 8, 400]
+
+    try:
+        run(scene())
+    finally:
+        git.go_on.set()
+
+
+def test_a_change_of_a_document_that_waits_for_long_is_told_when_to_come_again(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = HangingGit()
+    monkeypatch.setattr("vault.writing.history.commit", git.commit)
+    monkeypatch.setattr("vault.writing._PATIENCE", 0.02)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(ada.put, "/api/vault/document?path=a.md", json={"text": "Tea"})
+        try:
+            while not git.vaults:
+                assert not first.done()
+            busy = ada.put("/api/vault/document?path=b.md", json={"text": "Tea"})
+        finally:
+            git.go_on.set()
+        assert first.result().status_code == 200
+    assert (busy.status_code, busy.json["code"], busy.headers["Retry-After"]) == (503, "storage_busy", "1")
+    assert ada.put("/api/vault/document?path=b.md", json={"text": "Tea"}).status_code == 200
+
+
+def test_a_script_of_many_short_requests_holds_up_nobody_else(
+    app: Flask, ada: Person, eve: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = app.extensions[EXTENSION].settings.model_copy(update={"threads": 3})
+    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], settings=settings)
+    reading, go_on = list[str](), Event()
+
+    def hangs(*, user_email: str, **_: Any) -> list[Any]:
+        reading.append(user_email)
+        assert go_on.wait(60)
+        return []
+
+    monkeypatch.setattr("endpoints.workspaces.views.workspaces.load_workspaces", hangs)
+
+    def asked() -> Connection:
+        connection = request(eve, "GET", "/list_workspaces/assistant")
+        connection.scope["client"] = ("192.0.2.1", 40_000)
+        return connection
+
+    async def scene() -> None:
+        bridge = Bridge(app)
+        script = [asyncio.create_task(answered(bridge, asked())) for _ in range(200)]
+        await until(lambda: len(reading) == 2 and taken(bridge, Work.SHORT) == 200)
+        for path in ("/interface/", "/list_conversation_by_user/assistant", "/get_user_info"):
+            assert (await answered(bridge, request(ada, "GET", path))).status == 200, path
+        sent_one = request(ada, "POST", "/create_conversation/assistant/", {})
+        assert (await answered(bridge, sent_one)).status == 201
+        assert (len(reading), any(task.done() for task in script)) == (2, False)
+        go_on.set()
+        assert {connection.status for connection in await asyncio.gather(*script)} == {200}
+
+    try:
+        run(scene())
+    finally:
+        go_on.set()
+
+
+def test_files_are_shown_and_stored_while_imports_hold_all_threads_for_long_work(
+    app: Flask, ada: Person, eve: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = app.extensions[EXTENSION].settings.model_copy(update={"long_threads": 2, "search_threads": 2})
+    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], settings=settings)
+    octets = [(b"content-type", b"application/octet-stream")]
+    picture = ada.post("/attachments?name=dot.png", data=picture_of(), content_type="application/octet-stream")
+    address = f"/attachments/{picture.json['attachment_id']}"
+    importing, go_on = list[str](), Event()
+
+    def hangs(api: StructuredAPI, *_: Any, **__: Any) -> Any:
+        importing.append(api.user_email)
+        assert go_on.wait(60)
+        raise KnowledgeUnavailableError
+
+    monkeypatch.setattr(StructuredAPI, "import_data", hangs)
+
+    def imported(person: Person) -> asyncio.Task[Connection]:
+        return asyncio.create_task(answered(bridge_of[0], request(person, "POST", "/pkb/import", {"payload": {}})))
+
+    bridge_of = list[Bridge]()
+
+    async def scene() -> None:
+        bridge_of.append(bridge := Bridge(app))
+        own = [imported(eve) for _ in range(3)]
+        await until(lambda: taken(bridge, Work.LONG) == 3 and importing)
+        assert importing == [eve.email]
+        other = imported(ada)
+        await until(lambda: len(importing) == 2)
+        assert importing == [eve.email, ada.email]
+        for form in ("picture", "original"):
+            shown = request(ada, "GET", f"{address}?form={form}")
+            assert (await answered(bridge, shown)).status == 200
+        stored = request(ada, "POST", "/attachments?name=notes.txt")
+        stored.scope["headers"] += octets
+        stored.unsent = [b"Tea is good."]
+        assert (await answered(bridge, stored)).status == 201
+        named = f"/attachments/{json.loads(stored.body)['attachment_id']}"
+        assert (await answered(bridge, request(ada, "GET", f"{named}/text"))).status == 200
+        assert (await answered(bridge, request(ada, "DELETE", named))).status == 200
+        assert not any(task.done() for task in (*own, other))
+        go_on.set()
+        await asyncio.gather(*own, other)
+
+    try:
+        run(scene())
+    finally:
+        go_on.set()
 
 
 def test_a_body_of_nothing_but_brackets_is_refused_unread(ada: Person) -> None:

@@ -65,6 +65,7 @@ FOR_PROGRAMS = {
     "'The friendly_id has to be text.'",
     "'The number is too large.'",
     "'The path leads out of the bin.'",
+    "'The query of the address is no UTF-8.'",
     "'The tags have to be a list of words.'",
     "'This client_id belongs to a conversation of another domain, or to one that was deleted. C",
     "'This is no document of the bin.'",

@@ -92,6 +92,8 @@ def test_a_metric_is_declared_before_it_is_counted() -> None:
 
 def test_work_beyond_the_threads_of_its_kind_waits() -> None:
     pool = pools(load_settings({}, env_file="/nowhere"))[Work.PASSWORD]
-    pool._taken = 5
+    pool._taken, pool._begun = 5, 3
     assert (pool.running, pool.waiting) == (2, 3)
+    pool._begun = 1  # of one person, whose others wait for their turn
+    assert (pool.running, pool.waiting) == (1, 4)
     pool.shutdown()

@@ -27,7 +27,12 @@ def token_of(app: Flask, email: str, *, read_only: bool = False) -> str:
 
 def with_client(app: Flask, token: str, use: Callable[[Client], Awaitable[T]], *, mode: str = "auto") -> T:
     """What `use` returns for a client that shows `token`."""
-    return asyncio.run(_use(httpx2.ASGITransport(app=Bridge(app)), "http://localhost/mcp", token, use, mode))
+    return asyncio.run(at_bridge(Bridge(app), token, use, mode=mode))
+
+
+async def at_bridge(bridge: Bridge, token: str, use: Callable[[Client], Awaitable[T]], *, mode: str = "auto") -> T:
+    """The same among other requests of one server."""
+    return await _use(httpx2.ASGITransport(app=bridge), "http://localhost/mcp", token, use, mode)
 
 
 def with_client_of(address: str, token: str, use: Callable[[Client], Awaitable[T]], *, mode: str = "auto") -> T:

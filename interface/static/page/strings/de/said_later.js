@@ -231,6 +231,7 @@ export const laterWords = {
   own_account_deleted: 'Dein eigenes Konto löschst du in den Einstellungen.',
   current_password_wrong: 'Das jetzige Passwort ist falsch.',
   fields_not_valid: ({ fields }) => `Nicht gültig: ${fields}.`,
+  query_doubled: ({ names }) => `In der Adresse mehrmals angegeben: ${names}.`,
   query_unknown: ({ names, known }) => `In der Adresse unbekannt: ${names}. Bekannt: ${known}.`,
   request_not_valid: 'Die Anfrage ist nicht gültig.',
   file_too_large: ({ megabytes }) => `Eine Datei darf höchstens ${number(megabytes)} MB haben.`,

@@ -230,6 +230,7 @@ export const laterWords = {
   own_account_deleted: 'Tu propia cuenta se elimina en los ajustes.',
   current_password_wrong: 'La contraseña actual es incorrecta.',
   fields_not_valid: ({ fields }) => `No es válido: ${fields}.`,
+  query_doubled: ({ names }) => `Indicado más de una vez en la dirección: ${names}.`,
   query_unknown: ({ names, known }) => `Desconocido en la dirección: ${names}. Conocido: ${known}.`,
   request_not_valid: 'La solicitud no es válida.',
   file_too_large: ({ megabytes }) => `Un archivo puede tener como máximo ${number(megabytes)} MB.`,

@@ -229,6 +229,7 @@ export const laterWords = {
   own_account_deleted: '自己的账户请在设置中删除。',
   current_password_wrong: '当前密码不正确。',
   fields_not_valid: ({ fields }) => `无效：${fields}。`,
+  query_doubled: ({ names }) => `地址中重复出现的参数：${names}。`,
   query_unknown: ({ names, known }) => `地址中有未知参数：${names}。已知参数：${known}。`,
   request_not_valid: '请求无效。',
   file_too_large: ({ megabytes }) => `一个文件最多 ${number(megabytes)} MB。`,

@@ -1,0 +1,32 @@
+"""Threads in which tools run: what may wait for long keeps none from others."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chat.processes.threads import WorkerThreads
+from chat.tools.registry import Tool
+
+_OWN = "tool-call"
+_REMOTE = "remote-tool-call"
+"""Calls that wait for other servers: those that hang hold up no tool of ours."""
+_ASKING = "question-to-agent"
+"""Questions to agents, which wait for as long as an answer takes: a thread for each that `AgentDesk` lets wait."""
+_COUNTS = {_OWN: 8, _REMOTE: 32, _ASKING: 32}
+
+
+def own_threads() -> WorkerThreads:
+    """Those of calls that wait for nothing but the store and its searches."""
+    return _threads(_OWN)
+
+
+def threads_of(tool: Tool) -> WorkerThreads:
+    """Those in which the calls of `tool` run."""
+    if tool.needs_agents:
+        return _threads(_ASKING)
+    return _threads(_REMOTE if tool.is_remote else _OWN)
+
+
+@cache
+def _threads(name: str) -> WorkerThreads:
+    return WorkerThreads(_COUNTS[name], name=name)
