@@ -45,9 +45,13 @@ def work_of_text(_parameters: Mapping[str, str], body: bytes) -> Work:
 
 def work_of_analysis(parameters: Mapping[str, str], body: bytes) -> Work:
     """The kind of work that the analysis of a statement is: a search where rules make the suggestions."""
+    by_rules = _declines_model(body) or parameters.get("use_model") == "false"
+    return Work.SEARCH if by_rules else Work.MODEL
+
+
+def _declines_model(body: bytes) -> bool:
     said = read_on_loop(body)
-    declines_model = isinstance(said, dict) and said.get("use_model") is False
-    return Work.SEARCH if declines_model or parameters.get("use_model") == "false" else Work.MODEL
+    return isinstance(said, dict) and said.get("use_model") is False
 
 
 def unwrap(result: ActionResult) -> Any:
