@@ -61,7 +61,7 @@ def test_each_route_that_is_sorted_by_its_query_refuses_a_parameter_that_is_give
             )
             assert work_of(view, query) is Work.SHORT
         paths.add(path)
-    assert paths == {"/pkb/analyze_statement", "/pkb/claims", "/pkb/search"}
+    assert paths == {"/pkb/analyze_statement", "/pkb/claims", "/pkb/notes", "/pkb/search"}
 
 
 def test_other_routes_refuse_a_parameter_that_is_given_twice_too(ada: Person) -> None:
