@@ -61,7 +61,6 @@ from database.connection import open_store
 from database.conversations.conversation import asked_for_live
 from database.engine.database import Database
 from database.engine.errors import StoreError
-from database.search.titles import titles_of
 from endpoints.http.errors import code_of
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
@@ -74,6 +73,7 @@ from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
+from search.things.titles import titles_of
 from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings, variables_in
 from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults

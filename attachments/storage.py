@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from database.accounts.quotas import Quota, bytes_of, quota_of
-from database.accounts.users import get_user
+from database.accounts.users import get_user, user_ids
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.durability import flush_to_disk
@@ -39,12 +39,17 @@ FOLDER = "attachments"
 INCOMING = "incoming"
 UNSENT_HOURS = 24
 """So long a file is kept that no message uses."""
+UNNAMED_DAYS = 30
+"""So long a content is kept after it was first found without a row."""
 _MEGABYTE = 1024 * 1024
 _ORIGINAL = "original"
+_UNNAMED = "without_row"
+"""In the folder of a content: made by the sweep that first found no row of it."""
 _LOCK = "locks/attachments"
 _PATIENCE = 30.0
 _AT_ONCE = 1 << 20
-_ABANDONED_SECONDS = 3600.0
+_ABANDONED_SECONDS = 3_600.0
+_DAY_SECONDS = 86_400.0
 _LONGEST_NAME = 200
 _NAMELESS = "file"
 
@@ -243,29 +248,54 @@ class Attachments:
         return len(unused)
 
     def _erase_contents_without_rows(self) -> None:
-        """Erase what a crash left between a content and its row, or between the last row and its content."""
-        people = [folder for folder in _entries(self.folder) if folder.is_dir() and folder.name != INCOMING]
-        old = [content for folder in people for content in _entries(folder) if _is_abandoned(content)]
+        """Erase what a crash left between a content and its row, or between the last row and its content.
+
+        A row may also be missing because the store is not the one that had it: lost and made anew, or restored as it
+        was before the file came. So a content is erased `UNNAMED_DAYS` after a sweep first found it without a row, and
+        the folder of an account that the store doesn't know is left alone: erasing an account removes its folder first.
+        """
+        people = user_ids(database=self.database).values()
+        contents = (each for user_id in sorted(people) for each in _entries(self.folder / user_id) if each.is_dir())
+        old = [content for content in contents if _is_abandoned(content)]
         if not old:
             return
         with self._placing():
             known = rows.all_contents(database=self.database)
             for content in old:
-                if (content.parent.name, content.name) not in known and _is_abandoned(content):
-                    _erase(content)
+                mark = content / _UNNAMED
+                with suppress(OSError):  # of a full or failing disk: a later sweep does it
+                    if (content.parent.name, content.name) in known:
+                        mark.unlink(missing_ok=True)
+                    elif not mark.exists():
+                        mark.touch(mode=0o600)
+                    elif _is_abandoned(mark, seconds=UNNAMED_DAYS * _DAY_SECONDS):
+                        _erase(content)
 
     def list_of(self, user_email: str) -> list[Attachment]:
         """All files of the person, the oldest first."""
         return rows.list_attachments(database=self.database, user_email=user_email)
 
     def erase(self, user_email: str) -> None:
-        """Erase all files of a person whose account is erased; their rows go with the account."""
+        """Erase all files of a person whose account is erased; their rows go with the account.
+
+        What can't be removed now lies among the interrupted uploads, which the next sweeps erase. Raises
+        FilesUnavailableError.
+        """
+        left = self.folder / INCOMING / secrets.token_hex(16)
         with suppress(UserNotFoundError):
-            shutil.rmtree(self._person(user_email), ignore_errors=True)
+            person = self._person(user_email)
+            if not person.is_dir():
+                return
+            _make(left.parent)
+            try:
+                person.rename(left)
+            except OSError as error:
+                raise FilesUnavailableError(f"The files can't be erased: {error.strerror}.") from error
+            _erase(left)
 
     def _erase_content(self, attachment: Attachment) -> None:
         own = {"user_email": attachment.user_email, "sha256": attachment.sha256}
-        # What is not erased now, the next sweep finds.
+        # What is not erased now, the sweeps find.
         with suppress(UserNotFoundError, FilesUnavailableError), self._placing():
             if rows.stored_content(database=self.database, **own) is None:
                 _erase(self._place(**own))
@@ -318,11 +348,12 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def _is_abandoned(path: Path) -> bool:
-    """Whether nothing has changed there for so long that no upload is at work on it."""
+def _is_abandoned(path: Path, *, seconds: float | None = None) -> bool:
+    """Whether nothing has changed there for so long, by default: that no upload is at work on it."""
     with suppress(FileNotFoundError):
         status = path.stat()
-        return time.time() - max(status.st_mtime, status.st_ctime) > _ABANDONED_SECONDS
+        longest = _ABANDONED_SECONDS if seconds is None else seconds
+        return time.time() - max(status.st_mtime, status.st_ctime) > longest
     return False
 
 

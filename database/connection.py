@@ -14,6 +14,7 @@ from database.engine.database import Database
 from database.engine.errors import StorageFailedError
 from database.engine.sqlite import SQLiteFile, connect_sqlite
 from database.engine.transfer_mark import refuse_half_filled
+from database.search.indexing import index_mending
 
 from .migrations import migrate
 
@@ -79,6 +80,8 @@ def open_database(
         migrate(opened)
         if not may_be_half_filled:
             refuse_half_filled(opened)
+        if opened.backend.file is not None:
+            opened.mend_indexes = index_mending()
     except BaseException:
         opened.close()
         raise

@@ -38,7 +38,7 @@ from truth_management_system.interface.structured_api import KnowledgeUnavailabl
 
 from .engines import Place, Unheard, copy_stores, drop_stores, holds_data, is_half_filled, transfer
 from .errors import BackupError, BrokenBackupError, InTheWayError
-from .people_files import VAULTS
+from .people_files import own_files
 from .scratch import remove_abandoned
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ _EXCHANGE = "exchange"
 """A marker file in the unpacked backup while it is being renamed into place."""
 _PEOPLE = ("users", "UserToConversationId")
 _MEMORIES = ("claims", "notes", "entities", "tags", "contexts")
-_THINGS = ("vault", "files", "conversations", f"{_USERS}/vault", f"{_USERS}/files", f"{_USERS}/bundles", VAULTS)
+_BUNDLES = f"{_USERS}/bundles"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +165,18 @@ def is_incomplete(data_dir: Path, *, database: Database) -> bool:
     """
     if any_user_exists(database=database):
         return False
-    folders = (data_dir / name for name in _THINGS)
     return (
-        conversation_exists(database=database)
-        or _memory_exists(data_dir, database=database)
-        or any(folder.is_dir() and any(folder.iterdir()) for folder in folders)
+        conversation_exists(database=database) or _memory_exists(data_dir, database=database) or _file_exists(data_dir)
     )
+
+
+def _file_exists(data_dir: Path) -> bool:
+    """Whether there is a document, a file of a message or a bundle; a folder that can't be read may hold one."""
+    bundles = data_dir / _BUNDLES
+    try:
+        return any(True for _ in own_files(data_dir)) or (bundles.is_dir() and any(bundles.iterdir()))
+    except OSError:
+        return True
 
 
 def _memory_exists(data_dir: Path, *, database: Database) -> bool:

@@ -25,6 +25,7 @@ from database.messages.message import MessageRow, live_in_any_branch, places_of,
 from database.schema import messages
 from database.search import index as fulltext_index
 from database.search.index import completions, expression_for, folded, words
+from database.search.mending import again_in_new_index
 from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
 from language_models.ports import EmbeddingModel
@@ -144,6 +145,7 @@ class FoundMessages:
     warnings: list[str]
 
 
+@again_in_new_index
 def search_messages(
     *,
     database: Database,
@@ -193,6 +195,7 @@ def search_messages(
     )
 
 
+@again_in_new_index
 def related_messages(
     *, database: Database, user_email: str, asking: Asking, most: int, without: Collection[str]
 ) -> list[FoundMessage]:
@@ -217,6 +220,7 @@ def related_messages(
     return [hit for hit in found if hit.message.message_id not in without][:most]
 
 
+@again_in_new_index
 def search_conversation(
     *, database: Database, user_email: str, conversation_id: str, q: str, limit: int = 20
 ) -> list[MessageRow]:

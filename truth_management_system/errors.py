@@ -159,6 +159,10 @@ class KnowledgeUnavailableError(KnowledgeError):
     code = "knowledge_unavailable"
 
 
+class KnowledgeIndexDamagedError(KnowledgeUnavailableError):
+    """A full-text index was damaged, and is being made anew; all else can be read and written."""
+
+
 class KnowledgeBusyError(KnowledgeUnavailableError):
     """Another change, such as a large import, has the knowledge base's one writer for longer than a caller waits."""
 

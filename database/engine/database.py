@@ -11,9 +11,10 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, suppress
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, contextmanager
 from enum import IntEnum
+from functools import partial
 from heapq import heappop, heappush
 from pathlib import Path
 from queue import SimpleQueue
@@ -30,11 +31,12 @@ from .errors import (
     DatabaseDamagedError,
     InvalidChangeError,
     OnlyWithSQLiteError,
+    SearchIndexDamagedError,
     StorageBusyError,
     StorageFailedError,
     StoreError,
 )
-from .pool import KeptConnections
+from .pool import HandedOver, KeptConnections, LoopFuture
 from .statements import results_of
 
 T = TypeVar("T")
@@ -65,7 +67,7 @@ class _Queued(NamedTuple):
     urgency: int
     number: int
     job: Job[Any]
-    future: Future[Any] | _OnLoop
+    future: Future[Any] | LoopFuture
 
     @property
     def is_of_turn(self) -> bool:
@@ -113,8 +115,8 @@ class Database:
     folder: `users_dir`. damage: what the watch over the file has found (`soundness`). While it is set nothing is read
     and only running answers are written. on_damage: called where SQLite reports damage, in a watched store. on_changes:
     called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
-    write_failure: of the last write, None where it succeeded. next_probe: when `soundness.require_usable` may write
-    again.
+    mend_indexes: has indexes made anew that were met damaged (`database.search.mending`). write_failure: of the last
+    write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
     """
 
     def __init__(self, backend: Backend, *, folder: Path) -> None:
@@ -128,6 +130,8 @@ class Database:
         self.damage: str | None = None
         self.on_damage: Callable[[], None] | None = None
         self.on_changes: Callable[[Collection[str]], None] | None = None
+        self.mend_indexes: Callable[..., object] | None = None
+        self._mending: Future[object] | None = None
         self.write_failure: StorageFailedError | None = None
         self.next_probe = 0.0
         self._closed = False
@@ -177,8 +181,8 @@ class Database:
     def submit(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> Future[T]:
         """Queue `job`, a function of a connection, as one transaction; the future holds what it returned or raised.
 
-        A job of STREAM or ACCEPT may share its transaction, and is run again when another one spoils it: it must have
-        no effect but on the store.
+        A job of STREAM or ACCEPT may share its transaction, and is run again when another one spoils it; any job is run
+        again after it met a damaged index. It must have no effect but on the store.
         """
         future: Future[T] = Future()
         self._queue(job, urgency, future)
@@ -187,10 +191,10 @@ class Database:
     def submit_on_loop(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> asyncio.Future[T]:
         """`submit` with a future of the running loop: one of a thread has locks, and a second future to be awaited."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue(job, urgency, _OnLoop(future))
+        self._queue(job, urgency, LoopFuture(future))
         return future
 
-    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | _OnLoop) -> None:
+    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | LoopFuture) -> None:
         if self.damage is not None and urgency is not Urgency.STREAM:
             outcome.set_exception(DatabaseDamagedError())
             return
@@ -226,7 +230,7 @@ class Database:
             finally:
                 self._writing.release()
             return
-        turn = _Turn()
+        turn = HandedOver()
         ended = self.submit(turn, urgency=urgency)
         ended.add_done_callback(lambda _: turn.granted.set())
         if not turn.granted.wait(timeout) and ended.cancel():
@@ -311,7 +315,17 @@ class Database:
             queued.future.set_result(result)
 
     def _committed(self, job: Job[T], *, is_of_turn: bool) -> T:
-        """What `job` returned, after the commit of its transaction."""
+        """What `job` returned, after the commit of its transaction; it is run again after it met a damaged index."""
+        try:
+            return self._committed_once(job, is_of_turn=is_of_turn)
+        except SearchIndexDamagedError as damage:
+            if self.mend_indexes is None:
+                raise
+            mend = partial(self.mend_indexes, statement=damage.statement)
+            self._committed_once(mend, is_of_turn=False)
+            return self._committed_once(job, is_of_turn=is_of_turn)
+
+    def _committed_once(self, job: Job[T], *, is_of_turn: bool) -> T:
         try:
             with self._writer.transaction(is_pipelined=is_of_turn) as connection:
                 result = job(connection)
@@ -331,7 +345,9 @@ class Database:
         except IntegrityError:
             raise
         except self._errors as error:
-            raise self._write_error(error) from error
+            failure = self._write_error(error)
+            self.mend_soon(failure, since=None)
+            raise failure from error
         else:
             self.write_failure = None
 
@@ -355,9 +371,25 @@ class Database:
         if people and self.on_changes is not None:
             self.on_changes(people)
 
-    def _read_error(self, error: BaseException) -> StoreError | None:
+    def _read_error(self, error: BaseException, since: float) -> StoreError | None:
         """The error of the store for one that a block of `reading` raised; None: it is the block's own."""
-        return self._error(error, doing="reading") if isinstance(error, self._errors) else None
+        if not isinstance(error, self._errors):
+            return None
+        failure = self._error(error, doing="reading")
+        self.mend_soon(failure, since=since)
+        return failure
+
+    def mend_soon(self, failure: StoreError, *, since: float | None) -> None:
+        """Queue the mending of a damaged index, where that is what failed; since: see `database.search.mending`."""
+        if isinstance(failure, SearchIndexDamagedError) and self.mend_indexes is not None:
+            self._mending = self.submit(partial(self.mend_indexes, statement=failure.statement, since=since))
+
+    def await_mending(self, *, seconds: float) -> bool:
+        """Whether the damaged indexes that were met are replaced; waits so long for it."""
+        if self.mend_indexes is None or self._mending is None:
+            return self.mend_indexes is not None
+        mending = self._mending
+        return not wait([mending], timeout=seconds).not_done and mending.exception() is None
 
     def _error(self, error: Exception, *, doing: str) -> StoreError:
         """The error of the store for one of the driver, or for a number that no column can hold."""
@@ -369,58 +401,6 @@ class Database:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()
         return failure
-
-
-class _OnLoop:
-    """A future of a loop, with those methods of a thread's future that the writer calls."""
-
-    __slots__ = ("_future", "_loop")
-
-    def __init__(self, future: asyncio.Future[Any]) -> None:
-        self._future = future
-        self._loop = future.get_loop()
-
-    def set_running_or_notify_cancel(self) -> bool:
-        return not self._future.cancelled()
-
-    def set_result(self, result: object) -> None:
-        self._tell(self._future.set_result, result)
-
-    def set_exception(self, error: BaseException) -> None:
-        self._tell(self._future.set_exception, error)
-
-    def _tell(self, settle: Callable[[Any], object], outcome: object) -> None:
-        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
-            self._loop.call_soon_threadsafe(self._settle, settle, outcome)
-
-    def _settle(self, settle: Callable[[Any], object], outcome: object) -> None:
-        if not self._future.cancelled():
-            settle(outcome)
-
-
-class _Turn:
-    """A job that hands the writer's connection to another thread, and waits until that thread is done with it."""
-
-    def __init__(self) -> None:
-        self.granted = threading.Event()
-        self.connection: Connection | None = None
-        self._ended = threading.Event()
-        self._roll_back = False
-
-    def __call__(self, connection: Connection) -> None:
-        self.connection = connection
-        self.granted.set()
-        self._ended.wait()
-        if self._roll_back:
-            raise _RolledBackError
-
-    def end(self, *, roll_back: bool = False) -> None:
-        self._roll_back = roll_back
-        self._ended.set()
-
-
-class _RolledBackError(Exception):
-    """The thread that used the connection raised something."""
 
 
 def _end(_connection: Connection) -> None:

@@ -44,6 +44,7 @@ StoreError
  ├─ StorageBusyError                 locked by another process for too long: try again
  ├─ StorageFailedError               disk full, read-only, or broken
  │   └─ DatabaseDamagedError         the file holds what SQLite would never have written
+ ├─ SearchIndexDamagedError          a full-text index is damaged, and is being made anew from its rows: try again
  └─ DatabaseTooNewError              written by a newer version of the program
 """
 
@@ -361,6 +362,17 @@ class DatabaseDamagedError(StorageFailedError):
         "and `flask --app server data restore` puts a backup in its place.",
     ) -> None:
         super().__init__(message)
+
+
+class SearchIndexDamagedError(StoreError):
+    """A full-text index is damaged. The server makes it anew from the stored texts; try again in a moment.
+
+    statement: the SQL that met it, "" where that is unknown.
+    """
+
+    def __init__(self, *, statement: str = "") -> None:
+        super().__init__("The search index was damaged and is being made anew. Try again in a moment.")
+        self.statement = statement
 
 
 class DatabaseTooNewError(StoreError):

@@ -23,7 +23,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from .backend import UNEXPLAINED, ServerHold
 from .clock import StoreTime
-from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
+from .errors import DatabaseDamagedError, SearchIndexDamagedError, StorageBusyError, StorageFailedError, StoreError
 
 DRIVER_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
 """What SQLAlchemy and the driver raise. The driver decodes names of the stored schema, which may hold a bad byte."""
@@ -248,6 +248,8 @@ def beginning(*, writing: bool) -> str:
 
 def store_error(error: Exception) -> StoreError:
     """The StoreError for `error`, one of DRIVER_ERRORS, by SQLite's result code."""
+    if _is_index_damage(error):
+        return SearchIndexDamagedError(statement=getattr(error, "statement", None) or "")
     if is_damage(error):
         return DatabaseDamagedError()
     code = _result_code(error)
@@ -266,16 +268,25 @@ def is_damage(error: Exception) -> bool:
     if isinstance(cause, UnicodeDecodeError):
         return True
     if _result_code(cause) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return True
+        return not _is_index_damage(cause)
     # The driver raises this one itself, without a code, for a stored text that is no UTF-8.
     return isinstance(cause, sqlite3.OperationalError) and "Could not decode to UTF-8" in str(cause)
 
 
+def _is_index_damage(error: Exception) -> bool:
+    """Whether `error` says that a full-text index is damaged, in a file that may be whole."""
+    return _extended_code(error) == sqlite3.SQLITE_CORRUPT_VTAB
+
+
 def _result_code(error: Exception) -> int | None:
     """SQLite's primary result code; None for an error that did not come out of SQLite."""
-    cause = getattr(error, "orig", None) or error
-    extended: int | None = getattr(cause, "sqlite_errorcode", None)
+    extended = _extended_code(error)
     return None if extended is None else extended & _PRIMARY
+
+
+def _extended_code(error: Exception) -> int | None:
+    code: int | None = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", None)
+    return code
 
 
 def _to_json(value: Any) -> str:

@@ -199,13 +199,15 @@ def _as_sqlalchemy_raises(dialect: Dialect, sql: str) -> Iterator[None]:
 
 
 def rows_of(connection: Connection, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Row]:
-    """All rows of a query in the SQL of one database, asked of the driver itself. Raises what the driver raises."""
+    """All rows of a query in the SQL of one database, asked of the driver itself. Raises what SQLAlchemy raises."""
     cursor = connection.connection.dbapi_connection.cursor()  # type: ignore[union-attr]
     try:
         for heard in connection.engine.dispatch.before_cursor_execute:
             heard(connection, cursor, sql, parameters, None, False)
         cursor.execute(sql, parameters)
         return list(cursor.fetchall())
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error) from error
     finally:
         cursor.close()
 

@@ -200,16 +200,15 @@ def delete_unused(*, database: Database, before: str) -> list[Attachment]:
     some = select(*_FIELDS).where(_c.created_at < before, ~_in_use()).limit(_AT_ONCE)
     deleted = list[Attachment]()
 
-    def job(connection: Connection) -> int:
+    def job(connection: Connection) -> list[Attachment]:
         found = [Attachment(**row._asdict()) for row in connection.execute(some)]
         ids = [attachment.attachment_id for attachment in found]
         connection.execute(delete(attachments).where(_c.attachment_id.in_(ids)))
         forget_unowned(connection, [(attachment.user_email, attachment.sha256) for attachment in found])
-        deleted.extend(found)
-        return len(found)
+        return found
 
-    while database.write(job) == _AT_ONCE:
-        pass
+    while more := database.write(job):
+        deleted += more
     return deleted
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, insert, inspect, select
 
 from database.engine.clock import now_iso
-from database.engine.errors import DatabaseDamagedError, DatabaseTooNewError
+from database.engine.errors import DatabaseDamagedError, DatabaseTooNewError, SearchIndexDamagedError
 from database.migrations import (
     m0001_initial,
     m0002_living_with_it,
@@ -181,7 +181,7 @@ def _migrate_to(number: int, store: Database, where_damaged: Sequence[Callable[[
     for instead in where_damaged:
         try:
             store.write(partial(_apply, number, upgrade))
-        except DatabaseDamagedError:
+        except (DatabaseDamagedError, SearchIndexDamagedError):
             upgrade = instead
         else:
             return

@@ -34,7 +34,8 @@ _REMOVE = "INSERT INTO messages_fts (messages_fts, rowid, owner, conversation, b
 _MARK_ROW = select(search_state.c.indexed_seq).where(search_state.c.name == _NAME)
 _MARK = Prepared(_MARK_ROW)
 _MARK_AND_NEWEST = Prepared(_MARK_ROW.add_columns(select(func.max(messages.c.seq)).scalar_subquery()))
-# From one word to the next, past everything that says it; char(1) comes before any letter that goes on.
+# From one word to the next, past everything that says it; char(1) comes before any letter that goes on. Of a damaged
+# index its list of words says that the file is damaged; naming the index itself has it say that the index is.
 _BEGINNING_WITH = """
     WITH RECURSIVE known(word) AS (
         SELECT (SELECT term FROM messages_words WHERE term >= :beginning LIMIT 1)
@@ -43,7 +44,7 @@ _BEGINNING_WITH = """
         FROM known WHERE known.word < :end
         LIMIT :most
     )
-    SELECT word FROM known WHERE word < :end
+    SELECT word FROM known WHERE word < :end AND NOT EXISTS (SELECT 1 FROM messages_fts WHERE FALSE)
 """
 
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: often left out, so they don't count.

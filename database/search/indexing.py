@@ -10,10 +10,12 @@ from sqlalchemy import Connection, func, select
 
 from database.engine.database import Database, Urgency
 from database.schema import messages
+from database.search.mending import IndexMending
 
 from . import index as fulltext_index
 from . import lengths, postgresql, vocabulary
 from .index import IndexedText, indexed_text
+from .owned import INDEXES
 
 
 def index_pending(*, database: Database, slice_ms: float = 20) -> int:
@@ -75,6 +77,8 @@ def _index_slice(connection: Connection, *, seconds: float, queues_vectors: bool
 
 
 _RETIRED = "messages_fts_retired"
+# FTS5 opens no index whose list of segments (row 10) is damaged, not even to rename or drop it: it gets an empty list.
+_NO_SEGMENTS = "INSERT OR REPLACE INTO messages_fts_data (id, block) VALUES (10, zeroblob(7))"
 _IS_THERE = "SELECT COUNT(*) FROM sqlite_master WHERE name = ?"
 # FTS5's own tables; what an index needs to be opened and dropped stays to the last.
 _PARTS = tuple(
@@ -123,11 +127,20 @@ def _begin(connection: Connection) -> None:
         vocabulary.empty(connection)
         fulltext_index.advance(connection, [], up_to=0)
     elif not _has_retired(connection):
-        connection.exec_driver_sql(f"ALTER TABLE messages_fts RENAME TO {_RETIRED}")
-        fulltext_index.create_table(connection)
-        lengths.forget(connection)
-        vocabulary.empty(connection)
-        fulltext_index.advance(connection, [], up_to=0)
+        replace_index(connection)
+
+
+def replace_index(connection: Connection) -> None:
+    """Put an empty index in the place of SQLite's, damaged or not; `index_slices` fills it."""
+    retire = f"ALTER TABLE messages_fts RENAME TO {_RETIRED}"
+    if _has_retired(connection):  # then this one was being filled in its place
+        retire = "DROP TABLE messages_fts"
+    connection.exec_driver_sql(_NO_SEGMENTS)
+    connection.exec_driver_sql(retire)
+    fulltext_index.create_table(connection)
+    lengths.forget(connection)
+    vocabulary.empty(connection)
+    fulltext_index.advance(connection, [], up_to=0)
 
 
 def _clear_slice(connection: Connection) -> bool:
@@ -141,3 +154,8 @@ def _clear_slice(connection: Connection) -> bool:
 
 def _has_retired(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite" and bool(connection.exec_driver_sql(_IS_THERE, (_RETIRED,)).scalar())
+
+
+def index_mending() -> IndexMending:
+    """Has the indexes of SQLite's store made anew where they are met damaged; upkeep fills them again."""
+    return IndexMending({"messages_fts": replace_index} | {texts.table: texts.empty for texts in INDEXES})

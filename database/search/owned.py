@@ -27,7 +27,6 @@ from sqlalchemy import (
 from sqlalchemy import table as table_named
 
 from database.engine.database import Database, Urgency
-from database.engine.errors import DatabaseDamagedError
 from database.schema import documents, file_passages, search_state
 
 from . import postgresql
@@ -147,19 +146,13 @@ _PENDING = select(search_state.c.name).where(search_state.c.name.in_([texts.tabl
 
 
 def refill(*, database: Database) -> Iterator[int]:
-    """Fill both indexes anew, or go on where that was stopped; yields for each slice how many texts it added.
-
-    Damaged indexes are emptied first, too.
-    """
+    """Fill both indexes anew, or go on where that was stopped; yields for each slice how many texts it added."""
     with database.reading() as connection:
         pending = set(connection.execute(_PENDING).scalars())
     for texts in INDEXES:
         if texts.table not in pending:
             database.write(texts.empty, urgency=Urgency.INDEX)
-    try:
-        yield from fill_pending(database=database)
-    except DatabaseDamagedError:
-        yield from refill_all(database=database)
+    yield from fill_pending(database=database)
 
 
 def refill_all(*, database: Database) -> Iterator[int]:

@@ -30,9 +30,11 @@ _GIVEN = {
 _ADD = "INSERT INTO message_words (word) SELECT * FROM {given} AS given WHERE true ON CONFLICT DO NOTHING"
 _DOUBT = "UPDATE message_words SET doubted = 1 WHERE word IN {given}"
 _TRUST = "UPDATE message_words SET doubted = 0 WHERE word IN {given}"
+# SQLite's names the index for the reason of `index.completions`.
 _FORGET = {
     "sqlite": """
-        DELETE FROM message_words WHERE word IN {given} AND NOT CASE
+        DELETE FROM message_words WHERE word IN {given}
+            AND NOT EXISTS (SELECT 1 FROM messages_fts WHERE FALSE) AND NOT CASE
             WHEN length(word) < 500 THEN EXISTS (SELECT 1 FROM messages_words WHERE term = message_words.word)
             ELSE EXISTS (
                 SELECT 1 FROM messages_words

@@ -255,6 +255,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(vault.VaultUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "vault_unavailable"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
+    Row(store.SearchIndexDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "search_index_damaged"),
     Row(store.StorageFailedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_failed"),
     Row(ServerRunningError, HTTPStatus.SERVICE_UNAVAILABLE, "server_running"),
     Row(ServerBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "server_busy"),

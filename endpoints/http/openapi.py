@@ -54,6 +54,7 @@ _NOUN_OF_ARGUMENT = {
 _ANYBODYS_CODES = (
     "bad_request",
     "rate_limited",
+    "search_index_damaged",
     "server_busy",
     "server_running",
     "storage_busy",

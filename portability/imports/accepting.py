@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from database.accounts.users import any_user_exists
 from database.engine.database import Database
 from database.imports.repository import Import, State, add_import, unfinished_paths
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.registry import importer_for
+
+_STRAY_SECONDS = 3_600.0
 
 
 def accept_file(
@@ -61,3 +66,19 @@ def erase_uploads(user_email: str, *, database: Database, uploads: Path) -> None
     for path in unfinished_paths(database=database, user_email=user_email):
         if Path(path).parent == uploads:
             Path(path).unlink(missing_ok=True)
+
+
+def delete_stray_uploads(*, database: Database, uploads: Path) -> int:
+    """Delete old uploads that no import needs any more; how many. An upload gets its place before its import.
+
+    A store without an account may have lost the rows that need them.
+    """
+    if not any_user_exists(database=database):
+        return 0
+    needed, deleted = unfinished_paths(database=database), 0
+    for file in uploads.glob("*") if uploads.is_dir() else ():
+        with suppress(FileNotFoundError):
+            if str(file) not in needed and time.time() - file.stat().st_ctime > _STRAY_SECONDS:
+                file.unlink()
+                deleted += 1
+    return deleted

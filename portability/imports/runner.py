@@ -31,7 +31,6 @@ from database.imports.repository import (
     postpone,
     release_imports,
     seconds_to_next_try,
-    unfinished_paths,
     working_imports,
 )
 from database.imports.standing import Standing, standing_of
@@ -52,7 +51,7 @@ from portability.importers.reading.imported import (
 from portability.importers.registry import importer_named
 from sentences import say
 
-from .accepting import discard_upload
+from .accepting import delete_stray_uploads, discard_upload
 from .beside import Beside
 from .placing import mended, placed
 from .ports import StoreDocument, StoreFiles, StorePart
@@ -74,7 +73,6 @@ FOLDER = "imports"
 """Below the data folder: the files of uploads, until their imports end."""
 _TELL_EVERY = 0.5
 _TIDY_EVERY = 3_600.0
-_STRAY_SECONDS = 3_600.0
 _MOST_OPEN = 32
 _STORED_WHOLE = {AnaphoraImporter.source, AccountArchiveImporter.source}
 """Sources of which imports from before schema 40 did not note what they brought."""
@@ -126,7 +124,7 @@ class ImportRunner:
         has_more = self.run_due() is not None
         if time.monotonic() >= self._tidy_at:
             self._tidy_at = time.monotonic() + _TIDY_EVERY
-            self.delete_stray_uploads()
+            delete_stray_uploads(database=self._database, uploads=self._uploads)
         return has_more
 
     def run_due(self, *, seconds: float = 1.0, import_id: str | None = None) -> Import | None:
@@ -165,16 +163,6 @@ class ImportRunner:
         """Work until nothing waits."""
         while self.run_due() is not None:
             pass
-
-    def delete_stray_uploads(self) -> int:
-        """Delete old uploads that no import needs any more; how many. An upload gets its place before its import."""
-        needed, deleted = unfinished_paths(database=self._database), 0
-        for file in self._uploads.glob("*") if self._uploads.is_dir() else ():
-            with suppress(FileNotFoundError):
-                if str(file) not in needed and time.time() - file.stat().st_ctime > _STRAY_SECONDS:
-                    file.unlink()
-                    deleted += 1
-        return deleted
 
     def close(self) -> None:
         """Let go of open files and of the imports that are worked on."""

@@ -19,6 +19,7 @@ from database.schema import conversations, messages
 from database.search import index as fulltext_index
 from database.search import vocabulary
 from database.search.index import completions, expression_for
+from database.search.mending import again_in_new_index
 
 from .. import engine_of
 from .expressions import Deadline, compiled, preview, required_literal, required_part, required_phrases
@@ -58,6 +59,7 @@ class FoundMatches:
     is_partial: bool
 
 
+@again_in_new_index
 def find_pattern(
     pattern: str,
     *,

@@ -27,11 +27,11 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import conversation_aliases, conversations, messages
 from database.search.index import names_sought
-from database.search.titles import title_words, titles_of, typed_words
 from search import engine_of
 from search.names import conversation_named_by
 from search.query import SearchQuery, conversation_name
 from search.relevance import NEAR
+from search.things.titles import title_words, titles_of, typed_words
 
 if TYPE_CHECKING:
     from search.messages import Asking

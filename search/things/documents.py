@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, 
 from database.engine.database import Database
 from database.schema import document_names, documents
 from database.search.index import expression_for, folded, is_called, names_sought
+from database.search.mending import again_in_new_index
 from database.search.owned import DOCUMENTS
 from database.vault.documents import ENTRY, Entry, below_folder
 from search import engine_of
@@ -42,6 +43,7 @@ class FoundDocument:
     snippet: Snippet
 
 
+@again_in_new_index
 def find_documents(*, database: Database, user_email: str, query: SearchQuery) -> dict[str, str | None]:
     """The person's documents that are called so or say all words of `query`, best first, by path.
 

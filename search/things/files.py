@@ -18,6 +18,7 @@ from database.engine.database import Database
 from database.messages.message import MessageRow, places_of, rows_numbered
 from database.schema import attachments, conversations, file_passages, message_parts, messages
 from database.search.index import expression_for, folded, is_called, names_sought, word_runs, words
+from database.search.mending import again_in_new_index
 from database.search.owned import PASSAGES
 from database.search.passages import StoredPassage
 from search import engine_of
@@ -96,6 +97,7 @@ class FoundFiles(NamedTuple):
     warnings: list[str]
 
 
+@again_in_new_index
 def find_files(
     *,
     database: Database,
@@ -135,6 +137,7 @@ def find_files(
         return FoundFiles(search.described(ids, named=[] if mode == "meaning" else search.named(), most=most), warnings)
 
 
+@again_in_new_index
 def related_files(
     *, database: Database, user_email: str, asking: Asking, most: int, without: Collection[str]
 ) -> list[FoundFile]:
@@ -156,6 +159,7 @@ def related_files(
         return search.described(ids, named=[], most=most)
 
 
+@again_in_new_index
 def messages_with_files(
     *, database: Database, user_email: str, conversation_id: str, q: str, limit: int
 ) -> list[MessageRow]:

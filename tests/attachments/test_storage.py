@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -9,6 +10,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from sqlalchemy import delete, insert, select
 
 from attachments import storage
 from attachments.errors import FilesUnavailableError, QuotaExceededError
@@ -18,6 +20,7 @@ from chat.exchange.files import opened
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.history.attachments import Attachment
+from database.schema import attachments as attachment_rows
 from language_models.file_lock import locked_within
 from portability.backup import back_up
 from portability.restoring import restore
@@ -91,10 +94,68 @@ def test_a_content_that_a_crash_left_without_a_row_is_erased_later(
 
     attachments.sweep()
     assert len(list(person.iterdir())) == 3  # it may belong to an upload that is at work
-    monkeypatch.setattr("attachments.storage._ABANDONED_SECONDS", -1.0)
-    attachments.sweep()
+    sweep_twice_after_their_time(attachments, monkeypatch)
     assert [each.name for each in person.iterdir()] == [kept.sha256]
     assert attachments.pages(kept) == ["stays"]
+
+
+def sweep_twice_after_their_time(attachments: Attachments, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sweep finds the contents without rows, the second one erases them."""
+    monkeypatch.setattr(storage, "_ABANDONED_SECONDS", -1.0)
+    attachments.sweep()
+    monkeypatch.setattr(storage, "UNNAMED_DAYS", -1)
+    attachments.sweep()
+
+
+def test_files_stay_while_their_rows_are_lost_or_of_a_younger_store(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is put back as it was before a file came has a month to get its row again."""
+    database = attachments.database
+    create_user(database=database, user_email="eve@example.org", password="correct horse battery")
+    file = attachments.original(stored(attachments, b"newer than the backup"))
+    with database.reading() as connection:
+        row = connection.execute(select(attachment_rows)).mappings().one()
+    database.write(lambda connection: connection.execute(delete(attachment_rows)).rowcount)
+    monkeypatch.setattr(storage, "_ABANDONED_SECONDS", -1.0)
+    for _ in range(2):
+        attachments.sweep()
+        assert file.is_file()
+    database.write(lambda connection: connection.execute(insert(attachment_rows), dict(row)).rowcount)
+    attachments.sweep()
+    assert [each.name for each in file.parent.iterdir() if each.name == "without_row"] == []
+    sweep_twice_after_their_time(attachments, monkeypatch)
+    assert file.read_bytes() == b"newer than the backup"
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_files_of_an_account_that_the_store_does_not_know_are_never_swept(
+    attachments: Attachments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """The store was lost and begins anew, also with an account of the same address, which has another id."""
+    file = attachments.original(stored(attachments, b"What was attached."))
+    begun_anew = open_store(put_empty_store(tmp_path / "anew"))
+    shutil.copytree(attachments.folder, begun_anew.folder / "attachments")
+    if others:
+        create_user(database=begun_anew, user_email=ADA, password="correct horse battery")
+    sweep_twice_after_their_time(Attachments(database=begun_anew), monkeypatch)
+    there = begun_anew.folder / "attachments" / file.relative_to(attachments.folder)
+    assert there.read_bytes() == b"What was attached."
+    close_store(begun_anew.folder)
+
+
+def test_files_of_an_erased_account_that_could_not_be_removed_are_swept(
+    attachments: Attachments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(attachments, b"What was attached.")
+    with monkeypatch.context() as failing:
+        failing.setattr(storage, "_erase", lambda _path: None)
+        attachments.erase(ADA)
+    assert [each.name for each in attachments.folder.iterdir()] == ["incoming"]
+    assert [file.read_bytes() for file in attachments.folder.rglob("original")] == [b"What was attached."]
+    monkeypatch.setattr(storage, "_ABANDONED_SECONDS", -1.0)
+    attachments.sweep()
+    assert list(attachments.folder.rglob("original")) == []
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -121,8 +182,7 @@ def test_uploads_at_once_take_no_more_room_than_the_quota_has(
         assert sorted(threads.map(upload, (b"a", b"b"))) == [False, True]
     (kept,) = servers[0].list_of(ADA)
     if processes > 1:  # what the other had put in its place already
-        monkeypatch.setattr("attachments.storage._ABANDONED_SECONDS", -1.0)
-        servers[0].sweep()
+        sweep_twice_after_their_time(servers[0], monkeypatch)
     assert [each.name for each in servers[0].original(kept).parent.parent.iterdir()] == [kept.sha256]
 
 
@@ -155,8 +215,7 @@ def test_while_another_process_places_files_for_long_none_is_stored_and_one_is_e
             stored(attachments, b"More.")
         attachments.discard(ADA, kept.attachment_id)
     assert attachments.original(kept).is_file()
-    monkeypatch.setattr(storage, "_ABANDONED_SECONDS", -1.0)
-    attachments.sweep()
+    sweep_twice_after_their_time(attachments, monkeypatch)
     assert not attachments.original(kept).exists()
 
 

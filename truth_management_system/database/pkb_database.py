@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, NestedTransaction, inspect
 from sqlalchemy.exc import IntegrityError
 
 from database.engine.backend import Backend, log_failure
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import StorageBusyError, StoreError
+from database.engine.errors import SearchIndexDamagedError, StorageBusyError, StoreError
 from database.engine.sqlite import SQLiteFile
 from database.engine.statements import Prepared
 from database.maintenance.statistics import renew_statistics
@@ -25,6 +26,7 @@ from ..config import PKBConfig
 from ..errors import (
     InvalidKnowledgeError,
     KnowledgeBusyError,
+    KnowledgeIndexDamagedError,
     KnowledgeTooNewError,
     KnowledgeUnavailableError,
 )
@@ -37,6 +39,8 @@ Row = Mapping[str, Any]
 # Writers leave readers alone; a process that locks the whole file does so for long, and an answer would rather do
 # without memories than wait.
 _READERS_WAIT_MS = 1_000
+_PATIENCE = 10.0
+"""So many seconds a damaged index may take to be made anew for who is to search or write again at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class PKBDatabase:
             except OSError as error:
                 raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
             self._store = Database(_backend(self.config), folder=self.config.path.parent)
+            self._store.mend_indexes = None if self.is_postgresql else sqlite.index_mending()
         return self
 
     @property
@@ -94,6 +99,11 @@ class PKBDatabase:
     def is_postgresql(self) -> bool:
         """Whether PostgreSQL holds the store."""
         return self.config.database_url is not None
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether this thread is in a transaction."""
+        return bool(getattr(self._local, "in_transaction", False))
 
     def initialize_schema(self) -> None:
         """Bring the store to today's schema. Safe to run twice, and by two processes at once.
@@ -131,7 +141,7 @@ class PKBDatabase:
 
         Raises KnowledgeBusyError where another change takes longer than the configured `write_timeout`.
         """
-        if getattr(self._local, "in_transaction", False):
+        if self.is_in_transaction:
             yield self
             return
         try:
@@ -158,8 +168,16 @@ class PKBDatabase:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """A part of a transaction that is rolled back alone where it raises."""
-        with self.transaction(), self._local.connection.begin_nested():
-            yield
+        with self.transaction():
+            savepoint: NestedTransaction = self._local.connection.begin_nested()
+            try:
+                yield
+            except KnowledgeIndexDamagedError:
+                raise  # SQLite may have rolled back the whole transaction, and then has no savepoint any more
+            except BaseException:
+                savepoint.rollback()
+                raise
+            savepoint.commit()
 
     def rows(self, statement: Prepared, /, **parameters: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -209,8 +227,20 @@ class PKBDatabase:
     @contextmanager
     def snapshot(self) -> Iterator[PKBDatabase]:
         """Reads inside see one state of the store."""
+        began = time.monotonic()
         with self._reading() as connection, self._using(connection):
-            yield self
+            self._local.snapshot_began = began
+            try:
+                yield self
+            finally:
+                self._local.snapshot_began = None
+
+    def is_mended(self) -> bool:
+        """Whether what met a damaged index may be done again by this thread: a new index is there, or comes soon.
+
+        Not within its transaction, which is to be rolled back first.
+        """
+        return not self.is_in_transaction and self._opened().await_mending(seconds=_PATIENCE)
 
     def optimize(self) -> None:
         """Make the statistics of the query planner that are missing, and renew those of tables that have grown.
@@ -237,6 +267,7 @@ class PKBDatabase:
     def _statement(self) -> Iterator[Connection]:
         """The connection for one statement; values that no column can hold are an InvalidKnowledgeError."""
         self.statements += 1
+        since = getattr(self._local, "snapshot_began", None) or time.monotonic()
         with self._reading() as connection:
             try:
                 yield connection
@@ -252,6 +283,7 @@ class PKBDatabase:
                 failure = log_failure(
                     self._opened().backend.store_error(error), error, doing="using the knowledge base"
                 )
+                self._opened().mend_soon(failure, since=None if self.is_in_transaction else since)
                 raise self._unavailable(failure) from error
 
     @contextmanager
@@ -282,6 +314,8 @@ class PKBDatabase:
             self._local.connection = before
 
     def _unavailable(self, error: StoreError) -> KnowledgeUnavailableError:
+        if isinstance(error, SearchIndexDamagedError):
+            return KnowledgeIndexDamagedError(error.message)
         self.failures += not isinstance(error, StorageBusyError)
         return KnowledgeUnavailableError(error.message.replace("The database", "The knowledge base"))
 

@@ -22,7 +22,7 @@ from ..crud.notes import NoteCRUD
 from ..crud.tags import TagCRUD
 from ..database import PKBDatabase
 from ..database.audit_log import ChangeSet, recording, watching
-from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeNotFoundError
+from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeIndexDamagedError, KnowledgeNotFoundError
 from ..models import Claim
 from ..resolution import ReferenceResolver
 from ..results import ActionResult
@@ -48,7 +48,8 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
     """Make a method that gives an Outcome, or raises, give an ActionResult.
 
     Its metadata has `audit_id` where something was changed; where it failed, `error_code`, `details` and the `error`
-    itself. Any other exception than a KnowledgeError is a fault of the program, and is logged.
+    itself. Any other exception than a KnowledgeError is a fault of the program, and is logged. What met a damaged index
+    is done again with the new one; within a transaction, all of which is to be done again, that is raised.
     """
 
     def decorate(method: Callable[P, Outcome]) -> Callable[P, ActionResult]:
@@ -56,8 +57,10 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
         def act(*args: P.args, **kwargs: P.kwargs) -> ActionResult:
             try:
                 with watching() as written:
-                    done = method(*args, **kwargs)
+                    done = _done(method, args, kwargs)
             except KnowledgeError as error:
+                if isinstance(error, KnowledgeIndexDamagedError) and _database(args).is_in_transaction:
+                    raise
                 return _failed(action, object_type, error.message, error, error.code, error.details)
             except Exception as error:
                 log.exception("%s %s failed", action, object_type)
@@ -77,6 +80,20 @@ def outcome(action: str, object_type: str) -> Callable[[Callable[P, Outcome]], C
         return act
 
     return decorate
+
+
+def _done(method: Callable[..., Outcome], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Outcome:
+    try:
+        return method(*args, **kwargs)
+    except KnowledgeIndexDamagedError:
+        if not _database(args).is_mended():
+            raise
+        return method(*args, **kwargs)
+
+
+def _database(args: Sequence[Any]) -> PKBDatabase:
+    api: ApiParts = args[0]
+    return api.db
 
 
 def _failed(

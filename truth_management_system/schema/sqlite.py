@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Connection
 from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from database.engine.sqlite import DriverConnection
 from database.search.index import term_prefix
+from database.search.mending import IndexMending
 
 from .fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, RENDERERS, Query, Search, Word, matches, said_in
 from .operators import (
@@ -154,13 +156,25 @@ RENDERERS["sqlite"] = _search_text
 
 
 def rebuilding(searched: str) -> Sequence[str]:
-    """The statements that make the index of a table anew, in one transaction."""
+    """The statements that make the index of a table anew, damaged or not, in one transaction."""
     columns = ", ".join(CLAIM_SEARCH_COLUMNS if searched == "claims" else NOTE_SEARCH_COLUMNS)
     words = f"SELECT {searched[:-1]}_rowid, {columns} FROM {searched}_searchable"
     return (
+        # FTS5 opens no index whose list of segments (row 10) is damaged: it gets an empty one first.
+        f"INSERT OR REPLACE INTO {searched}_fts_data (id, block) VALUES (10, zeroblob(7))",
         f"INSERT INTO {searched}_fts({searched}_fts) VALUES ('delete-all')",
         f"INSERT INTO {searched}_fts(rowid, {columns}) {words}",
     )
+
+
+def index_mending() -> IndexMending:
+    """Has the indexes made anew where they are met damaged."""
+    return IndexMending({f"{searched}_fts": partial(_rebuild, searched=searched) for searched in ("claims", "notes")})
+
+
+def _rebuild(connection: Connection, *, searched: str) -> None:
+    for statement in rebuilding(searched):
+        connection.exec_driver_sql(statement)
 
 
 TOTAL_CHANGES = "SELECT total_changes()"

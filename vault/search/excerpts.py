@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from database.engine.database import Database
 from database.search.index import expression_for
 from database.search.index import words as words_of
+from database.search.mending import again_in_new_index
 from database.search.owned import DOCUMENTS
 from database.vault import chunks as store
 from database.vault.chunks import StoredChunk
@@ -90,6 +91,7 @@ class _Scored(NamedTuple):
     part: _Part
 
 
+@again_in_new_index
 def find_excerpts(
     query: str,
     *,

@@ -22,6 +22,7 @@ from database.engine.database import Database, Urgency
 from database.engine.errors import (
     DatabaseDamagedError,
     InvalidChangeError,
+    SearchIndexDamagedError,
     StorageBusyError,
     StorageFailedError,
     StoreError,
@@ -213,6 +214,7 @@ def failing(code: int) -> sqlite3.OperationalError:
         (failing(sqlite3.SQLITE_READONLY_DBMOVED), StorageFailedError, "permissions"),
         (failing(sqlite3.SQLITE_CANTOPEN), StorageFailedError, "permissions"),
         (failing(sqlite3.SQLITE_CORRUPT_INDEX), DatabaseDamagedError, "restore"),
+        (failing(sqlite3.SQLITE_CORRUPT_VTAB), SearchIndexDamagedError, "anew"),
         (failing(sqlite3.SQLITE_NOTADB), DatabaseDamagedError, "restore"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), DatabaseDamagedError, "restore"),
         (sqlite3.OperationalError("Could not decode to UTF-8 column 'x'"), DatabaseDamagedError, "restore"),

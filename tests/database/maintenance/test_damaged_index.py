@@ -53,7 +53,8 @@ def of_before(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Path:
     database.write(give_former_names)
     close_store(users_dir)
     file = Path(users_dir) / "users.db"
-    change(file, "DROP TABLE message_words", f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
+    later = [f"DROP INDEX {index}" for index in ("idx_users_closing", "idx_imports_working", "idx_jobs_due")]
+    change(file, *later, "DROP TABLE message_words", f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
     return file
 
 

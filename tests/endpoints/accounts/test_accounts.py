@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 
 pytestmark = pytest.mark.contract
 
+FORMER_ID = "0f8d1e7c-5f0e-4a50-9d43-6f0a4b7e2c11"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
@@ -56,11 +58,26 @@ def leave_a_memory(settings: Settings) -> None:
     close_knowledge(settings.users_dir)
 
 
-def leave_a_file(settings: Settings) -> None:
-    (settings.data_dir / "vault" / "ada").mkdir(parents=True)
+def leave_a_document(settings: Settings) -> None:
+    leave_file(Path(settings.users_dir) / "vaults" / FORMER_ID / "garden" / "whales.md")
 
 
-@pytest.mark.parametrize("leave", [leave_a_conversation, leave_a_memory, leave_a_file])
+def leave_a_file_of_a_message(settings: Settings) -> None:
+    leave_file(Path(settings.users_dir) / "attachments" / FORMER_ID / ("a" * 64) / "original")
+
+
+def leave_a_bundle(settings: Settings) -> None:
+    leave_file(Path(settings.users_dir) / "bundles" / "ada@example.org_1" / "ada@example.org_1.index")
+
+
+def leave_file(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text("Whales sing at night.")
+
+
+@pytest.mark.parametrize(
+    "leave", [leave_a_conversation, leave_a_memory, leave_a_document, leave_a_file_of_a_message, leave_a_bundle]
+)
 def test_whoever_comes_first_gets_nothing_that_is_left_of_others_when_the_accounts_are_gone(
     app: Flask, settings: Settings, leave: Callable[[Settings], None]
 ) -> None:

@@ -35,12 +35,12 @@ from database.engine.database import Database
 from database.maintenance.statistics import renew_statistics
 from database.schema import agents, inbox_items, message_references, messages, users
 from database.search.indexing import index_pending
-from database.search.titles import titles_of
 from database.timeline.arriving import read_arrivals
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
+from search.things.titles import titles_of
 from server import create_app
 from settings import Settings
 from tests.endpoints.conftest import Person, settings_in

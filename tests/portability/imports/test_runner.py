@@ -402,19 +402,27 @@ def test_the_upload_is_deleted_when_the_import_ends(imported, runner, tmp_path):
 
 
 def test_a_stray_upload_is_deleted_once_it_is_old_and_one_that_just_arrived_waits_for_its_row(
-    imported, runner, tmp_path, monkeypatch
+    imported, database, tmp_path, monkeypatch
 ):
-    added = accepting.add_import
+    create_user(database=database, user_email=ADA, password="correct horse battery")
+    added, uploads = accepting.add_import, tmp_path / "imports"
 
     def added_after_the_tidying(**values):
-        assert runner.delete_stray_uploads() == 0
+        assert accepting.delete_stray_uploads(database=database, uploads=uploads) == 0
         return added(**values)
 
     monkeypatch.setattr(accepting, "add_import", added_after_the_tidying)
     assert imported(conversation("c")).state == "done"
-    (tmp_path / "imports" / "stray").write_text("x")
-    monkeypatch.setattr("portability.imports.runner._STRAY_SECONDS", -1.0)
-    assert runner.delete_stray_uploads() == 1
+    (uploads / "stray").write_text("x")
+    monkeypatch.setattr(accepting, "_STRAY_SECONDS", -1.0)
+    assert accepting.delete_stray_uploads(database=database, uploads=uploads) == 1
+
+
+def test_uploads_stay_while_the_store_has_no_account_since_their_rows_may_be_lost(database, tmp_path, monkeypatch):
+    monkeypatch.setattr(accepting, "_STRAY_SECONDS", -1.0)
+    (tmp_path / "waiting").write_text("x")
+    assert accepting.delete_stray_uploads(database=database, uploads=tmp_path) == 0
+    assert (tmp_path / "waiting").is_file()
 
 
 def test_files_of_several_people_are_counted_in_turn_and_each_is_read_once(

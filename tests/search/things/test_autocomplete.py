@@ -13,10 +13,10 @@ from database.changes import purge_changes, renew_epoch
 from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.maintenance.account_erasure import close_account, erase_account
-from database.search import titles
-from database.search.titles import titles_of
 from search.things import conversations as conversation_search
+from search.things import titles
 from search.things.conversations import autocomplete_conversations, conversations_spelled_like
+from search.things.titles import titles_of
 from tests.live_server import PASSWORD
 
 pytestmark = pytest.mark.contract

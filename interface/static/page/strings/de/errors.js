@@ -12,6 +12,7 @@ export const errorWords = {
   storage_busy: 'Der Speicher ist gerade beschäftigt. Versuche es gleich noch einmal.',
   storage_failed: 'Der Speicher hat einen Fehler gemeldet.',
   storage_damaged: 'Die gespeicherten Daten sind beschädigt. Die Administration dieses Servers kann sie prüfen und wiederherstellen.',
+  search_index_damaged: 'Der Suchindex war beschädigt und wird neu angelegt. Versuche es gleich noch einmal.',
   server_running: 'Ein anderer Server verwendet diese Daten.',
   server_busy: 'Der Server hat gerade zu viel zu tun. Versuche es gleich noch einmal.',
   shutting_down: 'Der Server wird angehalten und nimmt nichts Neues an. Versuche es gleich noch einmal.',

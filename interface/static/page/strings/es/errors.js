@@ -12,6 +12,7 @@ export const errorWords = {
   storage_busy: 'El almacenamiento está ocupado. Inténtalo de nuevo en un momento.',
   storage_failed: 'El almacenamiento comunicó un error.',
   storage_damaged: 'Los datos guardados están dañados. La administración de este servidor puede comprobarlos y restaurarlos.',
+  search_index_damaged: 'El índice de búsqueda estaba dañado y se está creando otra vez. Inténtalo de nuevo en un momento.',
   server_running: 'Otro servidor está usando estos datos.',
   server_busy: 'El servidor tiene demasiado que hacer ahora. Inténtalo de nuevo en un momento.',
   shutting_down: 'El servidor se está deteniendo y no acepta nada nuevo. Inténtalo de nuevo en un momento.',

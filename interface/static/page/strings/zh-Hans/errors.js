@@ -12,6 +12,7 @@ export const errorWords = {
   storage_busy: '存储正忙。请稍后再试。',
   storage_failed: '存储报告了错误。',
   storage_damaged: '存储的数据已损坏。此服务器的管理员可以检查并恢复。',
+  search_index_damaged: '搜索索引已损坏，正在重新建立。请稍后再试。',
   server_running: '另一个服务器正在使用这些数据。',
   server_busy: '服务器现在太忙。请稍后再试。',
   shutting_down: '服务器正在停止，不再接受新的请求。请稍后再试。',
