@@ -205,6 +205,13 @@ def test_nobody_sees_what_is_somebody_elses(
         assert "fertiliser" not in page.content()
 
 
+def find_person(page: Page, email: str) -> None:
+    """The list shows the first fifty of all people of the server."""
+    people = page.locator("#people-list")
+    people.get_by_label("Find somebody").fill(email)
+    expect(people.locator(".record").filter(has_text=email)).to_have_count(1)
+
+
 @pytest.mark.shows("reset", "password-link")
 def test_a_lost_password_is_replaced_by_an_administrators_link(
     server: LiveServer, administrator: Client, person: Client, open_page: OpenPage, page_problems: PageProblems
@@ -213,6 +220,7 @@ def test_a_lost_password_is_replaced_by_an_administrators_link(
     email = email_of(person)
     page = open_page(administrator, "/settings#people")
     keep_toasts(page)
+    find_person(page, email)
     page.get_by_role("button", name=f"Password link…: {email}").click()
     address = page.get_by_role("textbox", name=f"Password link for {email}").input_value()
     assert findings(page, "password-link", shown=page.locator("dialog[open]")) == []
@@ -263,6 +271,7 @@ def test_an_administrator_deletes_an_account(administrator: Client, person: Clie
     email = email_of(person)
     page = open_page(administrator, "/settings#people")
     keep_toasts(page)
+    find_person(page, email)
     page.get_by_role("button", name=f"Delete…: {email}").click()
     page.locator("dialog[open]").get_by_role("button", name="Delete account").click()
     expect(page.locator("#toasts")).to_contain_text(f"{email} is closed")
