@@ -39,3 +39,9 @@ def give_name_of_messages(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE message_terms RENAME TO messages_fts")
     connection.exec_driver_sql("ALTER INDEX message_terms_pkey RENAME TO messages_fts_pkey")
     connection.exec_driver_sql("ALTER INDEX idx_message_terms_words RENAME TO idx_messages_fts_words")
+
+
+def drop_indexes_of_waiting_work(connection: Connection) -> None:
+    """Drop what migration 48 makes."""
+    for index in ("idx_users_closing", "idx_imports_working", "idx_jobs_due"):
+        connection.exec_driver_sql(f"DROP INDEX {index}")

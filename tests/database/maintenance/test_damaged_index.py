@@ -22,7 +22,7 @@ from search.messages import search_messages
 from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern
 from search.query import parse_query
-from tests.database.owned_texts import give_former_names, store_text
+from tests.database.owned_texts import drop_indexes_of_waiting_work, give_former_names, store_text
 
 pytestmark = pytest.mark.only_sqlite
 
@@ -50,11 +50,11 @@ def of_before(users_dir: str, take_turn: Callable[..., FinishedTurn]) -> Path:
         take_turn(ADA, conversation_id, text=f"whale number{number} {seldom}", answer="a song")
     index_pending(database=database)
     database.write(lambda connection: store_text(connection, 1, ADA, "Fish\nwhale"))
+    database.write(drop_indexes_of_waiting_work)
     database.write(give_former_names)
     close_store(users_dir)
     file = Path(users_dir) / "users.db"
-    later = [f"DROP INDEX {index}" for index in ("idx_users_closing", "idx_imports_working", "idx_jobs_due")]
-    change(file, *later, "DROP TABLE message_words", f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
+    change(file, "DROP TABLE message_words", f"DELETE FROM schema_version WHERE version > {WORDS_BEFORE}")
     return file
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import event
 from database.connection import close_store, open_store
 from database.engine.database import Database
 from database.search import index, postgresql, vocabulary
-from tests.database.owned_texts import give_former_names, give_name_of_messages
+from tests.database.owned_texts import drop_indexes_of_waiting_work, give_former_names, give_name_of_messages
 from tests.postgresql import PostgreSQLServer
 
 OF_ANN = {"user_email": "ann@example.org", "conversation_id": "c"}
@@ -78,6 +78,7 @@ def test_searches_read_no_list_of_pending_entries_also_in_a_database_of_an_earli
     with_list = "ALTER INDEX anaphora.idx_messages_fts_words SET (fastupdate = on)"
     earlier = f"{with_list}; DELETE FROM anaphora.schema_version WHERE version > 20"
     former = open_store(tmp_path, database_url=url)
+    former.write(drop_indexes_of_waiting_work)
     former.write(give_former_names)
     former.write(lambda connection: connection.exec_driver_sql(earlier))
     close_store(tmp_path)
@@ -98,6 +99,7 @@ def test_an_index_of_an_earlier_version_is_filled_anew_with_the_blocks_of_its_me
     row = index.indexed_text(seq=1, user_email="ann@example.org", conversation_id="c", text="plankton")
     former = open_store(tmp_path, database_url=url)
     former.write(lambda connection: index.advance(connection, [row], up_to=1, queues_vectors=False))
+    former.write(drop_indexes_of_waiting_work)
     former.write(give_name_of_messages)
     former.write(
         lambda connection: connection.exec_driver_sql("DELETE FROM anaphora.schema_version WHERE version > 45")
