@@ -123,3 +123,4 @@ def test_a_server_that_starts_when_the_one_before_has_stopped_waits_for_nobody(
         server = one_of_several()
         server.begin(upkeep=False)
         server.end()
+        assert list(processes_left(database=server._database)) == []
