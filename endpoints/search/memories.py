@@ -25,7 +25,7 @@ class Memories:
         """See `search.things.kinds.SearchableKind`."""
         begin, end = wanted.span()
         query = wanted.query
-        if query.sender or query.conversation or query.before or query.after:  # those are of messages
+        if query.sender or query.conversation:  # those are of messages
             return Page(warnings=[say("filters_for_messages")] if wanted.is_only_kind else ())
         if not query.phrases:
             return Page()
@@ -57,14 +57,16 @@ class Memories:
 def _found(api: StructuredAPI, wanted: Wanted, *, most: int) -> tuple[list[Claim], Sequence[str]]:
     """The memories that are meant, best first, and warnings.
 
-    Quoted words are meant as they are. What is asked for by meaning is near it, or says some of it.
+    Quoted words are meant as they are. What is asked for by meaning is near it, or says some of it. The time of a
+    memory is that of its last change.
     """
     query = wanted.query
     by_words = wanted.mode == "words" or (wanted.mode == "auto" and query.exact)
     by_meaning = wanted.mode == "meaning"
     # What does not fit is left out afterwards.
     most = MOST_FOUND if by_words or by_meaning or query.excluded else most
-    found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=most)
+    when = {"updated_after": query.after, "updated_before": query.before}
+    found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=most, filters=when)
     claims = [result.claim for result in unwrap(found) if not by_meaning or is_near(result)]
     fitting = [each for each in claims if _fits(each, query, says_all=by_words)]
     return fitting, found.warnings

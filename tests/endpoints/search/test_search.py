@@ -86,8 +86,9 @@ def test_one_kind_alone_can_be_asked_for(ada: Person, talk: str) -> None:
 def test_filters_may_stand_beside_the_words_and_ask_for_messages(ada: Person, talk: str) -> None:
     name = ada.get(f"/get_conversation_details/{talk}").json["conversation_friendly_id"]
     ada.remember("Forty-two is a number")
-    for filters in ({"sender": "model"}, {"conversation": name}, {"conversation": talk}, {"after": "2020"}):
+    for filters in ({"sender": "model"}, {"conversation": name}, {"conversation": talk}):
         assert [result.kind for result in found(ada, "forty", **filters).results] == ["message"]
+    assert {result.kind for result in found(ada, "forty", after="2020").results} == {"message", "memory"}
     for filters in ({"sender": "user"}, {"conversation": "nothing_here_0000"}, {"before": "2020-01-01"}):
         assert found(ada, "forty", **filters).results == []
     assert found(ada, "forty sender:user", sender="model").results
@@ -296,6 +297,18 @@ def test_memories_without_a_word_are_found_in_every_mode(ada: Person) -> None:
         assert remembered(ada, "bake -wheat", mode=mode) == {"I bake with rye flour"}
         assert remembered(ada, 'bake -"rye flour"', mode=mode) == {"I bake with wheat flour"}
         assert remembered(ada, "-wheat", mode=mode) == set()
+
+
+@pytest.mark.contract
+def test_memories_are_found_by_the_day_of_their_last_change(ada: Person) -> None:
+    claim = ada.remember("I bake with rye flour")
+    day, said = claim.updated_at[:10], {claim.statement}
+    for mode in ("auto", "words", "meaning"):
+        assert remembered(ada, f"flour after:{day}", mode=mode) == said
+        assert remembered(ada, "flour before:2100", mode=mode) == said
+        assert remembered(ada, f"flour before:{day}", mode=mode) == set()
+        assert remembered(ada, "flour after:2100", mode=mode) == set()
+    assert {each.kind for each in found(ada, f"flour after:{day}").results} == {"memory"}
 
 
 def test_memories_that_say_the_words_are_paged_to_the_end(ada: Person) -> None:
