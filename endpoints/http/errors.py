@@ -285,4 +285,11 @@ def status_of_code(code: str) -> HTTPStatus:
     for row in ERROR_TABLE:
         if row.code == code:
             return row.status
-    return {AMBIGUOUS: HTTPStatus.CONFLICT, "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED}[code]
+    return _STATUS_WITHOUT_CLASS[code]
+
+
+_STATUS_WITHOUT_CLASS = {
+    AMBIGUOUS: HTTPStatus.CONFLICT,
+    "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED,
+    "uri_too_long": HTTPStatus.REQUEST_URI_TOO_LONG,
+}

@@ -187,6 +187,8 @@ def error_codes(path: str, method: str, view: Callable[..., Any]) -> set[str]:
         codes.update(("unauthorized", "other_account"))
     if method not in ("GET", "HEAD"):
         codes.update(_WRITING_CODES)
+    if named or getattr(view, "query_model", None) is not None:
+        codes.add("uri_too_long")
     if path.startswith("/pkb/"):
         codes.add("knowledge_unavailable")
     return codes

@@ -46,6 +46,8 @@ def test_each_operation_names_its_own_answers(app: Flask) -> None:
             assert {"400", "503"} <= set(operation["responses"]), (method, path)
             if operation["security"]:
                 assert "401" in operation["responses"], (method, path)
+            if operation["parameters"]:
+                assert "414" in operation["responses"], (method, path)
             if "requestBody" in operation:
                 assert {"413", "415"} <= set(operation["responses"]), (method, path)
 
