@@ -91,6 +91,13 @@ def of_samples(
     )
 
 
+def ratio(name: str, some: Sequence[float], others: Sequence[float], *, budget: float | None) -> Figure:
+    """How many times as long (or as much) `some` are as `others`: the medians, and the 95th percentiles."""
+    value = statistics.median(some) / statistics.median(others)
+    p95 = percentile(some, 95) / percentile(others, 95)
+    return Figure(name=name, value=value, unit="×", p95=p95, budget=budget, samples=len(some))
+
+
 def percentile(samples: Iterable[float], share: float) -> float:
     """The smallest sample that at least `share` percent of them do not exceed."""
     ordered = sorted(samples)

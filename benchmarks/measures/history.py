@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,6 @@ from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.conversations.listing import list_conversations
-from database.engine.database import Database
 from database.turns.turns import accept_turn, finish_turn
 from tests.live_server import LiveServer
 
@@ -57,23 +56,23 @@ def lists(bench: Bench) -> Iterator[Figure]:
 def references(bench: Bench) -> Iterator[Figure]:
     """References to messages, without a server: remembered, and from the store."""
     one, twenty = bench.references(1, conversations=1), bench.references(20, conversations=20)
-    database, cache = bench.database, _cache(bench)
+    own, cache = bench.own, conversation_cache(bench.own)
     yield of_samples(
-        "one reference, remembered", timed(lambda: _gathered(database, one, cache), times=bench.times), budget=0.3
+        "one reference, remembered", timed(lambda: gathered(own, one, cache), times=bench.times), budget=0.3
     )
     yield of_samples(
         "20 references to 20 conversations, remembered",
-        timed(lambda: _gathered(database, twenty, cache), times=bench.times),
+        timed(lambda: gathered(own, twenty, cache), times=bench.times),
         budget=15.0,
     )
     yield of_samples(
         "one reference, from the store",
-        timed(lambda: _gathered(database, one, _cache(bench)), times=bench.times),
+        timed(lambda: gathered(own, one, conversation_cache(own)), times=bench.times),
         budget=5.0,
     )
     yield of_samples(
         "20 references to 20 conversations, from the store",
-        timed(lambda: _gathered(database, twenty, _cache(bench)), times=bench.times),
+        timed(lambda: gathered(own, twenty, conversation_cache(own)), times=bench.times),
         budget=15.0,
     )
 
@@ -127,26 +126,26 @@ def _messages_path(conversation_id: str, query: str) -> str:
     return f"/list_messages_by_conversation/{conversation_id}{query}"
 
 
-def _cache(bench: Bench) -> DefaultDictQueue[str, Conversation]:
-    database = bench.database
+def conversation_cache(own: Mapping[str, Any]) -> DefaultDictQueue[str, Conversation]:
+    """Conversations of the person whose `own` store it is, as a server keeps them; empty."""
     return DefaultDictQueue(
         maxsize=200,
-        factory=lambda conversation_id: Conversation(EMAIL, database, conversation_id),
+        factory=lambda conversation_id: Conversation(own["user_email"], own["database"], conversation_id),
         is_current=lambda _, conversation: conversation.keep_up(),
     )
 
 
-def _gathered(database: Database, names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
+def gathered(own: Mapping[str, Any], names: list[str], cache: DefaultDictQueue[str, Conversation]) -> GatheredContext:
+    """What references (without "@") lead to, all of which are there."""
     scope = ReferenceScope(
-        user_email=EMAIL,
-        database=database,
-        conversations=ConversationReferences(lookup=stored_lookup(database, EMAIL), load=cache.__getitem__),
+        **own,
+        conversations=ConversationReferences(lookup=stored_lookup(**own), load=cache.__getitem__),
         knowledge=Knowledge(api=None),
         recipes=_RECIPES,
     )
-    gathered = gather(names, scope=scope)
-    assert {entry.status for entry in gathered.report} == {"resolved"}, gathered.report
-    return gathered
+    found = gather(names, scope=scope)
+    assert {entry.status for entry in found.report} == {"resolved"}, found.report
+    return found
 
 
 _numbers = itertools.count()

@@ -42,9 +42,16 @@ _VECTORS_AT_ONCE = 5_000
 _WARM = 5
 _ROUNDS = 3
 FULL_CROWD, QUICK_CROWD = (200, 500), (20, 100)
-"""People, and memories of each."""
+"""People, and memories of each but the one who is measured."""
 _AT_ONCE = 50
 _BUDGET_AMONG_MANY = 1.5
+_GROUPS = {
+    "a tag of 200": ([TAG], 2.0),
+    "an entity of 200": ([ENTITY], 2.0),
+    "a domain of 200": ([f"{DOMAIN}_domain"], 2.0),
+    "a tree of 111 contexts with 2,000": ([TREE], 15.0),
+}
+"""What is resolved: a reference to it, and its budget in ms."""
 Work = Callable[[], object]
 
 
@@ -73,6 +80,7 @@ def among_many(bench: Bench) -> Iterator[Figure]:
     CPU time of the process; on PostgreSQL, where another process does the work, wall time.
     """
     people, claims = QUICK_CROWD if bench.size.name == "quick" else FULL_CROWD
+    model, own = packaged_model(bench), bench.size.claims[0]
     clocks = {"SQLite": time.process_time, "PostgreSQL": time.perf_counter}
     with ExitStack() as opened:
         postgresql = LocalPostgreSQL(bench.scratch("postgresql"))
@@ -88,20 +96,23 @@ def among_many(bench: Bench) -> Iterator[Figure]:
                     url = postgresql.url(f"knowledge{count}")
                 config = PKBConfig(db_path=folder / f"{count}.sqlite", database_url=url)
                 db = opened.enter_context(get_database(config))
-                _remember(db, people=count, claims=claims)
-                work[count] = _finding_by_words(StructuredAPI(db, {}, config, _email(count // 2)), times=bench.times)
+                _remember(db, people=count, claims=claims, own=own)
+                _give_random_vectors(db, model)
+                api = StructuredAPI(db, {}, config, _email(count // 2), models=KnowledgeModels(embedding=model))
+                work[count] = _finding_and_naming(api, times=bench.times)
             for what in work[1]:
                 alone, many = _in_turn(work[1][what], work[people][what], clock=clock)
                 yield of_samples(f"{what}, alone, {engine}", alone)
-                yield of_samples(f"{what}, among {people * claims:,} of {people}, {engine}", many)
+                yield of_samples(f"{what}, among {people * claims + own - claims:,} of {people}, {engine}", many)
                 ratio = statistics.median(many) / statistics.median(alone)
                 yield Figure(name=f"{what}, many ÷ alone, {engine}", value=ratio, unit="×", budget=_BUDGET_AMONG_MANY)
 
 
-def _remember(db: PKBDatabase, *, people: int, claims: int) -> None:
-    """So many people with as many memories each, all of which came about in the same time."""
-    plan = KnowledgePlan(claims=claims, at_once=_AT_ONCE)
-    seeding = [seed_knowledge(db, user_email=_email(number), plan=plan) for number in range(people)]
+def _remember(db: PKBDatabase, *, people: int, claims: int, own: int) -> None:
+    """So many people with as many memories each, and one in their middle with `own`, in the same time."""
+    plans = [KnowledgePlan(claims=claims, at_once=_AT_ONCE)] * people
+    plans[people // 2] = KnowledgePlan(claims=own, at_once=max(1, own * _AT_ONCE // claims))
+    seeding = [seed_knowledge(db, user_email=_email(number), plan=plan) for number, plan in enumerate(plans)]
     for _ in itertools.zip_longest(*seeding):
         pass
     db.optimize()
@@ -111,16 +122,25 @@ def _email(number: int) -> str:
     return f"person-{number}@example.org"
 
 
-def _finding_by_words(api: StructuredAPI, *, times: int) -> dict[str, list[Work]]:
+def _finding_and_naming(api: StructuredAPI, *, times: int) -> dict[str, list[Work]]:
     random = Random(_SEED)
     some = random.choices(api.claims.list(limit=-1), k=_WARM + times)
     queries = [_query(random, claim.statement) for claim in some]
     beginnings = [" ".join(query.split()[:2])[: random.randint(2, 9)] for query in queries]
+    named = {
+        "a memory by its id": [claim.friendly_id for claim in some],
+        "a memory by its number": [f"claim_{claim.claim_number}" for claim in some],
+        **{what: names * len(some) for what, (names, _) in _GROUPS.items()},
+    }
     return {
         "full-text search of memories": [partial(_done, api.search, query, strategy="fts", k=20) for query in queries],
+        "hybrid search of memories": [partial(_done, api.search, query, strategy="hybrid", k=20) for query in queries],
         "autocomplete of memories": [partial(_done, api.autocomplete, beginning) for beginning in beginnings],
         "memories, first page": [partial(api.claims.list, limit=50)] * len(some),
-        "resolve a memory by its id": [partial(_done, api.resolve_reference, claim.friendly_id) for claim in some],
+        **{
+            f"resolve {what}": [partial(_done, api.resolve_reference, name) for name in names]
+            for what, names in named.items()
+        },
     }
 
 
@@ -143,10 +163,7 @@ def _naming(bench: Bench, api: StructuredAPI, among: str) -> Iterator[Figure]:
     for what, references, budget in (
         ("a claim by its id", names, 0.15),
         ("a claim by its number", numbers, 0.15),
-        ("a tag of 200", [TAG], 2.0),
-        ("an entity of 200", [ENTITY], 2.0),
-        ("a domain of 200", [f"{DOMAIN}_domain"], 2.0),
-        ("a tree of 111 contexts with 2,000", [TREE], 15.0),
+        *((what, names, budget) for what, (names, budget) in _GROUPS.items()),
     ):
         work = [partial(_done, api.resolve_reference, reference) for reference in references]
         yield from _figures(f"resolve {what}{among}", work, times=bench.times, budget=budget)

@@ -1,4 +1,7 @@
-"""What documents cost: indexed by words and links, followed while another program writes, embedded, put into a turn."""
+"""What documents cost: indexed by words and links, followed while another program writes, embedded, put into a turn.
+
+Those of one person are measured alone and among many, on both engines.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,18 +18,25 @@ from benchmarks.made_up.documents import document_text, make_documents
 from benchmarks.made_up.words import TextMaker
 from chat.exchange.documents import DocumentLinks, documents_in, referenced_block
 from database.accounts.users import create_user
-from database.connection import close_store, open_store
+from database.connection import close_store, open_database, open_store
+from database.transfer.copying import renew_statistics
 from database.vault.documents import Progress
 from search.embedding import Embedder
 from tests.live_server import PASSWORD
 from vault.documents import Vault, Vaults
 from vault.upkeep import VaultWatcher
 
-from ..figures import Figure, of_samples, timed
+from ..figures import Figure, of_samples, ratio, timed
 from ..seeded import EMAIL, Bench
+from .engines import local_postgresql
 from .knowledge import packaged_model
 
 CHARACTERS = 3_000
+FULL_CROWD, QUICK_CROWD = (100, 200), (20, 40)
+"""People, and documents of each."""
+_FEW_CHARACTERS = 1_000
+_BUDGET_AMONG_MANY = 1.5
+_WARM = 5
 _SEED = 20260209
 _LINKS = 20
 _CHANGES = 20
@@ -59,6 +71,59 @@ def vault(bench: Bench) -> Iterator[Figure]:
     yield from _linking(bench, own, paths)
     yield from _embedding(vaults, own)
     close_store(str(users_dir))
+
+
+def among_many(bench: Bench) -> Iterator[Figure]:
+    """The documents of one person alone and among many who have as many, on both engines, in turn with each other."""
+    people, count = QUICK_CROWD if bench.size.name == "quick" else FULL_CROWD
+    times = _WARM + bench.times
+    with ExitStack() as stack:
+        postgresql = local_postgresql(bench, stack)
+        for engine in ("SQLite", "PostgreSQL"):
+            work = {}
+            for number in (1, people):
+                url = None
+                if engine == "PostgreSQL":
+                    postgresql.make_database(f"documents{number}")
+                    url = postgresql.url(f"documents{number}")
+                database = open_database(bench.scratch(f"documents-{engine}-{number}") / "users", database_url=url)
+                stack.callback(database.close)
+                vaults = Vaults(database=database, embedding=lambda: None)
+                owned = [_written(vaults, f"person-{each}@example.org", documents=count) for each in range(number)]
+                renew_statistics(database)
+                work[number] = _of_a_turn(*owned[number // 2], times=times)
+            for what in work[1]:
+                samples: tuple[list[float], list[float]] = ([], [])
+                for pair in zip(work[1][what], work[people][what], strict=True):
+                    for each, taken in zip(pair, samples, strict=True):
+                        begun = time.perf_counter()
+                        each()
+                        taken.append((time.perf_counter() - begun) * 1_000)
+                alone, many = (taken[_WARM:] for taken in samples)
+                yield of_samples(f"{what}, alone, {engine}", alone)
+                yield of_samples(f"{what}, among {people * count:,} of {people}, {engine}", many)
+                yield ratio(f"{what}, many ÷ alone, {engine}", many, alone, budget=_BUDGET_AMONG_MANY)
+
+
+def _written(vaults: Vaults, user_email: str, *, documents: int) -> tuple[Vault, list[str]]:
+    """The vault of a new person, indexed, and the paths of its documents."""
+    create_user(database=vaults.database, user_email=user_email, password=PASSWORD)
+    own = vaults.of(user_email)
+    paths = make_documents(own.root, documents=documents, characters=_FEW_CHARACTERS)
+    for _ in own.refresh():
+        pass
+    return own, paths
+
+
+def _of_a_turn(own: Vault, paths: list[str], *, times: int) -> dict[str, list[Callable[[], object]]]:
+    """What a turn may ask of documents, by name: one piece of work for each sample."""
+    random = Random(_SEED)
+    some = [[f"[[{Path(path).stem}]]" for path in random.sample(paths, _LINKS)] for _ in range(times)]
+    asked = [" ".join(random.sample(own.read(random.choice(paths)).text.split(), 2)) for _ in range(times)]
+    return {
+        f"{_LINKS} links resolved and put into a turn": [partial(_put, own, links, False) for links in some],
+        "excerpts for two words": [partial(own.find_excerpts, query) for query in asked],
+    }
 
 
 def _indexing(own: Vault, count: int) -> Iterator[Figure]:
@@ -124,16 +189,17 @@ def _linking(bench: Bench, own: Vault, paths: list[str]) -> Iterator[Figure]:
     """The links of a message, resolved and put into the prompt: as lines for a model with tools, else whole."""
     links = [f"[[{Path(path).stem}]]" for path in Random(_SEED).sample(paths, _LINKS)]
     for word_for_word, how in ((False, "as lines"), (True, "word for word")):
-        resolver = DocumentLinks(open_vault=lambda: own, word_for_word=word_for_word)
-
-        def put(resolver: DocumentLinks = resolver) -> None:
-            found = resolver.resolve(links)
-            block = referenced_block(documents_in(each.entry for each in found))
-            assert block.count("\n- [[") == _LINKS
-            assert all(each.items for each in found) == resolver.word_for_word
-
         name = f"{_LINKS} links resolved and put into a turn, {how}"
+        put = partial(_put, own, links, word_for_word)
         yield of_samples(name, timed(put, times=bench.times), budget=100.0)
+
+
+def _put(own: Vault, links: list[str], word_for_word: bool) -> None:
+    resolver = DocumentLinks(open_vault=lambda: own, word_for_word=word_for_word)
+    found = resolver.resolve(links)
+    block = referenced_block(documents_in(each.entry for each in found))
+    assert block.count("\n- [[") == len(links)
+    assert all(each.items for each in found) == word_for_word
 
 
 def _embedding(vaults: Vaults, own: Vault) -> Iterator[Figure]:

@@ -111,4 +111,4 @@ def test_the_budgets_of_several_processes_are_measured_by_a_part() -> None:
         name for part in PARTS.values() if part.command[:2] == ("-m", "benchmarks") for name in part.command[2:]
     }
     assert measured <= BENCHMARKS.keys()
-    assert {"to_model", "burst_of_two", "searches_on_both", "engines", "transfer"} <= measured
+    assert {"to_model", "burst_of_two", "searches_on_both", "crowd", "transfer"} <= measured
