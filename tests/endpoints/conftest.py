@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -95,11 +95,30 @@ def events_of(answer: TestResponse) -> list[dict[str, Any]]:
     return [event for event in events if not event.get("heartbeat")]
 
 
-def settings_in(folder: Path, *, database_url: str | None = None) -> Settings:
-    """The settings of a server on loopback whose data folder is `folder`."""
-    environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
-    environ["DATABASE_URL"] = database_url or ""
-    return load_settings(environ, env_file=folder / "no.env")
+def settings_in(folder: Path, *, database_url: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a server on loopback whose data folder is `folder`. environ: those besides."""
+    own = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    own["DATABASE_URL"] = database_url or ""
+    return load_settings({**own, **(environ or {})}, env_file=folder / "no.env")
+
+
+def models_of(
+    settings: Settings, *, main: ChatModel, cheap: ChatModel, embedding: EmbeddingModel | None = None
+) -> ModelRoles:
+    """These models alone."""
+    overrides: dict[str, ChatModel | EmbeddingModel] = {"main": main, "cheap": cheap}
+    if embedding is not None:
+        overrides["embedding"] = embedding
+    return ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=settings.model_dir,
+        overrides=overrides,
+    )
 
 
 @contextmanager
@@ -112,19 +131,7 @@ def running_app(
     own_routes: bool = False,
 ) -> Iterator[Flask]:
     """The application over real parts; the models alone are scripted. own_routes: the test adds further routes."""
-    overrides: dict[str, ChatModel | EmbeddingModel] = {"main": main, "cheap": cheap}
-    if embedding is not None:
-        overrides["embedding"] = embedding
-    models = ModelRoles(
-        main="none",
-        cheap="none",
-        embedding="none",
-        openai_base_url=None,
-        openai_api_key=None,
-        anthropic_api_key=None,
-        model_dir=settings.model_dir,
-        overrides=overrides,
-    )
+    models = models_of(settings, main=main, cheap=cheap, embedding=embedding)
     if settings.database_url is None:
         put_empty_store(settings.users_dir)
         put_empty_knowledge_base(settings.users_dir)

@@ -1,0 +1,147 @@
+"""Attacks on two processes behind one port: `--store=scaled`.
+
+The tests are the same. Their requests are answered by both processes in turn, on the same store, and models are asked
+over HTTP.
+"""
+
+from __future__ import annotations
+
+import itertools
+import select
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from flask import Flask
+
+from endpoints.http.scope import EXTENSION
+from language_models.ports import Delta
+from language_models.testing import Call, ScriptedChatModel
+from settings import load_settings
+from tests.endpoints.conftest import models_of, with_shared_routes
+from tests.fakes import Answer, RecordingModel
+from tests.scaled import PROCESSES, Engines, ScaledServer
+
+_HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding"})
+_BEHIND_A_PROXY = {"ANAPHORA_TRUSTED_PROXIES": "127.0.0.1"}
+
+
+def answering_for(model: ScriptedChatModel) -> Callable[[dict[str, Any]], Answer]:
+    """A script of `RecordingModel` by which `model` answers, and records its calls. It can't wait or fail."""
+
+    def answer(body: dict[str, Any]) -> Answer:
+        reply = model.reply_to(Call(prompt=tuple(body["messages"]), tools=body.get("tools")))
+        said = [step if isinstance(step, Delta) else Delta(text=_text(step)) for step in reply.steps]
+        made = [call["function"] for delta in said for call in delta.tool_calls or ()]
+        texts = tuple(delta.text for delta in said if delta.text)
+        return Answer(deltas=texts, calls=tuple((each["name"], each["arguments"]) for each in made))
+
+    return answer
+
+
+def _text(step: object) -> str:
+    assert isinstance(step, str), f"{step!r} can't be said over HTTP"
+    return step
+
+
+@contextmanager
+def app_at_two_processes(
+    folder: Path,
+    engines: Engines,
+    model: RecordingModel,
+    *,
+    main: ScriptedChatModel,
+    cheap: ScriptedChatModel,
+    environ: Mapping[str, str] = MappingProxyType({}),
+    program: str = "server.py",
+) -> Iterator[Flask]:
+    """An application whose requests are answered by two processes on the same store; tests look into it as ever.
+
+    `model` says to them what `main` and `cheap` say. environ: their settings besides. program: what they run.
+    """
+    model.context_window = main.context_window
+    model.scripts = {"main": answering_for(main), "cheap": answering_for(cheap)}
+    given = model.environ | environ | _BEHIND_A_PROXY
+    with engines.serving(folder, given, program=program, is_preloaded=True) as server:
+        own = {"ANAPHORA_DATA_DIR": str(server.data_dir), "DATABASE_URL": server.environ["DATABASE_URL"]}
+        settings = load_settings({**given, **own}, env_file=folder / "no.env")
+        application = with_shared_routes(settings, models_of(settings, main=main, cheap=cheap))
+        with TurnTaking(server).ended() as turns:
+            application.wsgi_app = turns.answer  # type: ignore[method-assign]
+            yield application
+            application.extensions[EXTENSION].knowledge.close()
+        assert turns.taken.total() < PROCESSES or len(turns.taken) == PROCESSES, turns.taken
+
+
+class TurnTaking:
+    """A reverse proxy that has the processes of a server answer in turn: what one was told, the other is asked about.
+
+    taken: how many requests each process has answered, by its id.
+    """
+
+    def __init__(self, server: ScaledServer) -> None:
+        """Waits until all of them serve."""
+        self.taken = Counter[int]()
+        self._server = server
+        self._unused: dict[int, list[HTTPConnection]] = {pid: [] for pid in sorted(server.processes())}
+        self._turns = itertools.cycle(self._unused)
+        self._lock = threading.Lock()
+        for pid, unused in self._unused.items():
+            unused.append(self._connection(pid))
+
+    @contextmanager
+    def ended(self) -> Iterator[TurnTaking]:
+        """Close the connections at the end."""
+        yield self
+        for connection in itertools.chain(*self._unused.values()):
+            connection.close()
+
+    def answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """What the process answers whose turn it is: a WSGI application."""
+        sent = {name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")}
+        if environ.get("CONTENT_TYPE"):
+            sent["Content-Type"] = environ["CONTENT_TYPE"]
+        sent |= {"X-Forwarded-For": environ["REMOTE_ADDR"], "X-Forwarded-Proto": environ["wsgi.url_scheme"]}
+        body = environ["wsgi.input"].read() or None
+        with self._lock:
+            pid = next(self._turns)
+            connection = self._connection(pid)
+        # What is refused early is answered before all of it was sent.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.request(environ["REQUEST_METHOD"], environ["REQUEST_URI"], body, sent)
+        response = connection.getresponse()
+        told = [each for each in response.getheaders() if each[0].lower() not in _HOP_BY_HOP]
+        content = response.read()
+        with self._lock:
+            self.taken[pid] += 1
+            self._unused[pid].append(connection)
+        start_response(f"{response.status} {response.reason}", told)
+        return [content]
+
+    def _connection(self, pid: int) -> HTTPConnection:
+        """A connection to this process: one that is still open, or new ones until the process accepts one."""
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            unused = self._unused[pid]
+            while unused:
+                if _is_open(connection := unused.pop()):
+                    return connection
+                connection.close()
+            connection = HTTPConnection("127.0.0.1", self._server.port, timeout=120)
+            connection.connect()
+            accepted_by = self._server.process_of(connection)
+            self._unused[accepted_by].append(connection)
+            if accepted_by != pid:
+                time.sleep(0.02)
+        raise AssertionError(f"process {pid} accepts no connection:\n{self._server.log()}")
+
+
+def _is_open(connection: HTTPConnection) -> bool:
+    """Whether the server has not closed it: what is closed can be read from, with nothing to read."""
+    return connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]
