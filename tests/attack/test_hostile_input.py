@@ -10,6 +10,8 @@ from flask import Flask
 from chat.context.conversations import MAX_REFERENCES
 from tests.endpoints.conftest import Person
 
+pytestmark = pytest.mark.shares_processes
+
 
 @pytest.mark.parametrize(
     "body",

@@ -17,6 +17,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from flask import Flask
 
@@ -29,6 +30,9 @@ from tests.fakes import Answer, RecordingModel
 from tests.scaled import PROCESSES, Engines, ScaledServer
 
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding"})
+_IDLE_SECONDS = 3.0
+"""How long a connection may have been idle that is used again: the server closes it after a while."""
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _BEHIND_A_PROXY = {"ANAPHORA_TRUSTED_PROXIES": "127.0.0.1"}
 
 
@@ -89,17 +93,18 @@ class TurnTaking:
         """Waits until all of them serve."""
         self.taken = Counter[int]()
         self._server = server
-        self._unused: dict[int, list[HTTPConnection]] = {pid: [] for pid in sorted(server.processes())}
-        self._turns = itertools.cycle(self._unused)
         self._lock = threading.Lock()
-        for pid, unused in self._unused.items():
-            unused.append(self._connection(pid))
+        # The connections of each process that carry no request, and since when.
+        self._idle: dict[int, list[tuple[float, HTTPConnection]]] = {pid: [] for pid in sorted(server.processes())}
+        self._turns = itertools.cycle(self._idle)
+        for pid in self._idle:
+            self._keep(self._connection(pid), of=pid)
 
     @contextmanager
     def ended(self) -> Iterator[TurnTaking]:
         """Close the connections at the end."""
         yield self
-        for connection in itertools.chain(*self._unused.values()):
+        for _, connection in itertools.chain(*self._idle.values()):
             connection.close()
 
     def answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -112,34 +117,48 @@ class TurnTaking:
         with self._lock:
             pid = next(self._turns)
             connection = self._connection(pid)
-        # What is refused early is answered before all of it was sent.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            connection.request(environ["REQUEST_METHOD"], environ["REQUEST_URI"], body, sent)
-        response = connection.getresponse()
-        told = [each for each in response.getheaders() if each[0].lower() not in _HOP_BY_HOP]
-        content = response.read()
+        try:
+            # What is refused early is answered before all of it was sent.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(environ["REQUEST_METHOD"], _target(environ), body, sent)
+            response = connection.getresponse()
+            content = response.read()
+        except BaseException:
+            connection.close()
+            raise
         with self._lock:
             self.taken[pid] += 1
-            self._unused[pid].append(connection)
+            self._keep(connection, of=pid)
+        told = [each for each in response.getheaders() if each[0].lower() not in _HOP_BY_HOP]
         start_response(f"{response.status} {response.reason}", told)
         return [content]
 
     def _connection(self, pid: int) -> HTTPConnection:
-        """A connection to this process: one that is still open, or new ones until the process accepts one."""
+        """A connection to this process: one that it keeps open, or new ones until it accepts one."""
         until = time.monotonic() + 120
         while time.monotonic() < until:
-            unused = self._unused[pid]
-            while unused:
-                if _is_open(connection := unused.pop()):
+            while self._idle[pid]:
+                since, connection = self._idle[pid].pop()
+                if time.monotonic() < since + _IDLE_SECONDS and _is_open(connection):
                     return connection
                 connection.close()
             connection = HTTPConnection("127.0.0.1", self._server.port, timeout=120)
             connection.connect()
             accepted_by = self._server.process_of(connection)
-            self._unused[accepted_by].append(connection)
+            self._keep(connection, of=accepted_by)
             if accepted_by != pid:
                 time.sleep(0.02)
         raise AssertionError(f"process {pid} accepts no connection:\n{self._server.log()}")
+
+    def _keep(self, connection: HTTPConnection, *, of: int) -> None:
+        self._idle[of].append((time.monotonic(), connection))
+
+
+def _target(environ: Mapping[str, Any]) -> str:
+    """The address that a request asks for, with what no head of a request can hold percent-encoded."""
+    address, query = environ["REQUEST_URI"], environ["QUERY_STRING"]
+    whole = address if "?" in address or not query else f"{address}?{query}"
+    return quote(whole.encode("latin-1"), safe=_PRINTABLE)
 
 
 def _is_open(connection: HTTPConnection) -> bool:

@@ -34,6 +34,7 @@ from tests.stores import put_empty_knowledge_base, put_empty_store
 
 PASSWORD = "correct horse battery"
 OWN_PAGE = {"Origin": "http://localhost"}
+ANSWER, SMALL_ANSWER = Reply("It is ", "forty-two."), Reply("Deep Thought Answers")
 
 
 @dataclass
@@ -187,13 +188,13 @@ def settings(tmp_path: Path, database_url: str | None) -> Settings:
 @pytest.fixture
 def main_model() -> ScriptedChatModel:
     """The model that answers."""
-    return ScriptedChatModel(replies=lambda _prompt: Reply("It is ", "forty-two."))
+    return ScriptedChatModel(replies=lambda _prompt: ANSWER)
 
 
 @pytest.fixture
 def cheap_model() -> ScriptedChatModel:
     """The model for small jobs; whoever asks it for JSON is given nonsense."""
-    return ScriptedChatModel(replies=lambda _prompt: Reply("Deep Thought Answers"))
+    return ScriptedChatModel(replies=lambda _prompt: SMALL_ANSWER)
 
 
 @pytest.fixture
