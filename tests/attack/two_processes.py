@@ -20,12 +20,13 @@ from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
+from werkzeug.exceptions import HTTPException
 
 from endpoints.http.scope import EXTENSION
 from language_models.ports import Delta
 from language_models.testing import Call, ScriptedChatModel
 from settings import load_settings
-from tests.endpoints.conftest import models_of, with_shared_routes
+from tests.endpoints.conftest import is_described, models_of, with_shared_routes
 from tests.fakes import Answer, RecordingModel
 from tests.scaled import PROCESSES, Engines, ScaledServer
 
@@ -77,10 +78,31 @@ def app_at_two_processes(
         settings = load_settings({**given, **own}, env_file=folder / "no.env")
         application = with_shared_routes(settings, models_of(settings, main=main, cheap=cheap))
         with TurnTaking(server).ended() as turns:
-            application.wsgi_app = turns.answer  # type: ignore[method-assign]
+            undescribed = _watch(application, turns.answer)
             yield application
             application.extensions[EXTENSION].knowledge.close()
+        assert undescribed == [], "answers that the API's description does not promise"
         assert turns.taken.total() < PROCESSES or len(turns.taken) == PROCESSES, turns.taken
+
+
+def _watch(app: Flask, answer: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> list[str]:
+    """Have `answer` be the answers of `app`; those whose status the API's description doesn't name from now on."""
+    undescribed: list[str] = []
+
+    def watched(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        rule = None
+        with suppress(HTTPException):
+            rule, _ = app.url_map.bind_to_environ(environ).match(return_rule=True)
+
+        def begin(status: str, headers: list[tuple[str, str]]) -> Any:
+            if not is_described(app, rule, environ["REQUEST_METHOD"], status[:3]):
+                undescribed.append(f"{environ['REQUEST_METHOD']} {rule}: {status}")
+            return start_response(status, headers)
+
+        return answer(environ, begin)
+
+    app.wsgi_app = watched  # type: ignore[method-assign]
+    return undescribed
 
 
 class TurnTaking:
