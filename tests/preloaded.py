@@ -75,7 +75,7 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
     sys.argv[:] = [str(program)]
     knowledge._PATIENCE = PATIENCE_WITH_KNOWLEDGE
-    supervisor.subprocess = SimpleNamespace(Popen=_Worker, TimeoutExpired=subprocess.TimeoutExpired)
+    vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Worker, TimeoutExpired=subprocess.TimeoutExpired)
     try:
         runpy.run_path(str(program), run_name="__main__")
     finally:
@@ -125,9 +125,9 @@ def _be_worker(arguments: Sequence[str], *, environ: Mapping[str, str], kept: Co
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for number in {int(each.name) for each in Path("/proc/self/fd").iterdir()} - set(kept):
+        for opened in {int(each.name) for each in Path("/proc/self/fd").iterdir()} - set(kept):
             with suppress(OSError):
-                os.close(number)
+                os.close(opened)
         os.environ.clear()
         os.environ.update(environ)
         sys.argv[:] = arguments
@@ -137,6 +137,6 @@ def _be_worker(arguments: Sequence[str], *, environ: Mapping[str, str], kept: Co
     except BaseException:
         traceback.print_exc()
     finally:
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         os._exit(status)
