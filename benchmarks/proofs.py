@@ -89,7 +89,8 @@ PARTS: dict[str, Part] = {
         ),
     ),
     "attacks": Part(
-        "Every attack fails on PostgreSQL, those on what others own at two processes behind one port",
+        "Every attack fails on PostgreSQL at two processes behind one port, which answer in turn; those that look into "
+        "a process, at one",
         _pytest("-n", "2", "--dist", "loadfile", "--store=scaled", "tests/attack"),
     ),
     "postgresql": Part(

@@ -222,11 +222,10 @@ class ScriptedChatModel(ChatModel):
     ) -> AsyncGenerator[Delta, None]:
         """The next reply, step by step."""
         call = Call(prompt=tuple(messages), **options)
-        self.calls.append(call)
         self.started_streams += 1
         finished = False
         try:
-            async with aclosing(_played(self._next_reply(call.prompt), call.prompt)) as deltas:
+            async with aclosing(_played(self.reply_to(call), call.prompt)) as deltas:
                 async for delta in deltas:
                     yield delta
             finished = True
@@ -241,9 +240,11 @@ class ScriptedChatModel(ChatModel):
         """Record that the model was closed."""
         self.closed = True
 
-    def _next_reply(self, prompt: Prompt) -> Reply:
+    def reply_to(self, call: Call) -> Reply:
+        """Record a request; its reply."""
+        self.calls.append(call)
         if callable(self._replies):
-            return self._replies(prompt)
+            return self._replies(call.prompt)
         return self._replies[min(len(self.calls), len(self._replies)) - 1]
 
 

@@ -2,7 +2,7 @@
 
 Importing takes most of the time of a start, and a run of the tests starts hundreds of servers. What a forked one runs
 is `server.py` as it is, from its first line to the exit of the process, but that it is as patient with the knowledge
-base as `tests/conftest.py` has the test process be.
+base as `tests/conftest.py` has the test process be. The processes of a forked supervisor are forked off it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+import time
+import traceback
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 from chat.context import knowledge
+from chat.processes import supervisor
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["server", "endpoints.serving.asgi_server", __name__])
@@ -69,7 +75,68 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
     sys.argv[:] = [str(program)]
     knowledge._PATIENCE = PATIENCE_WITH_KNOWLEDGE
+    vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Worker, TimeoutExpired=subprocess.TimeoutExpired)
     try:
         runpy.run_path(str(program), run_name="__main__")
     finally:
         atexit._run_exitfuncs()  # a process of `multiprocessing` ends without them
+
+
+class _Worker:
+    """What the supervisor uses of `subprocess.Popen`, for a process that is forked off the supervisor."""
+
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str], pass_fds: Collection[int], process_group: int
+    ) -> None:
+        self._status: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.setpgid(0, process_group)
+            _be_worker(command[1:], environ=env, kept={0, 1, 2, *pass_fds})
+
+    def wait(self, timeout: float) -> int:
+        """The exit status, that of a signal below zero. Raises subprocess.TimeoutExpired."""
+        until = time.monotonic() + timeout
+        while self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > until:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            else:
+                time.sleep(0.005)
+        return self._status
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal; a no-op where it has ended."""
+        if self._status is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _be_worker(arguments: Sequence[str], *, environ: Mapping[str, str], kept: Collection[int]) -> None:
+    """Be what `python *arguments` would be, with the open files `kept`, until the exit of the process."""
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for opened in {int(each.name) for each in Path("/proc/self/fd").iterdir()} - set(kept):
+            with suppress(OSError):
+                os.close(opened)
+        os.environ.clear()
+        os.environ.update(environ)
+        sys.argv[:] = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        os._exit(status)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,19 +17,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from flask import Flask
 
 from database.connection import close_store
-from endpoints.http.scope import EXTENSION
-from server import create_app
-from settings import load_settings
-from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
 from tests.valkey import ValkeyServer
 
 PROCESSES = 2
-_HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding"})
 
 
 def is_scaled(config: pytest.Config) -> bool:
@@ -51,12 +44,18 @@ class ScaledServer(LiveServer):
 
     def processes(self) -> set[int]:
         """The process ids below the supervisor."""
-        assert isinstance(self.process, subprocess.Popen)
+        assert self.process is not None
         pid = self.process.pid
         return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
+    def process_of(self, connection: HTTPConnection) -> int:
+        """The id of the process that has accepted this open connection."""
+        found: list[int] = []
+        self._wait_until(lambda: bool(found.extend(self._holders(connection)) or found))
+        return found[0]
+
     def start(self) -> ScaledServer:
-        """As of a LiveServer: until both serve, and the turns that a kill cut off are closed."""
+        """As of a LiveServer: until one serves and both run, and the turns that a kill cut off are closed."""
         super().start()
         self._wait_until(lambda: len(self.processes()) == PROCESSES)
         if self.was_killed:
@@ -65,7 +64,7 @@ class ScaledServer(LiveServer):
         return self
 
     def kill(self) -> int:
-        """SIGKILL, to the processes and the supervisor, which starts none anew meanwhile."""
+        """SIGKILL, to the processes and the supervisor, which starts none anew meanwhile. Not of a preloaded one."""
         if self.process is None:
             return 0
         self.was_killed = True
@@ -75,6 +74,13 @@ class ScaledServer(LiveServer):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return super().kill()
+
+    def _holders(self, connection: HTTPConnection) -> set[int]:
+        """The processes that have the server's end of the connection open; none until one has accepted it."""
+        ports = f"{self.port:04X}", f"{connection.sock.getsockname()[1]:04X}"
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        ends = {f"socket:[{row[9]}]" for row in rows if ports == (row[1][-4:], row[2][-4:])}
+        return {pid for pid in self.processes() if ends & _open_files(pid)}
 
     def _is_at_rest(self) -> bool:
         with psycopg.connect(self.store) as connection:
@@ -86,6 +92,15 @@ class ScaledServer(LiveServer):
         while not holds():
             assert time.monotonic() < until, f"it never came true:\n{self.log()}"
             time.sleep(0.02)
+
+
+def _open_files(pid: int) -> set[str]:
+    """What the open files of a process are, as `/proc` names them."""
+    names = set()
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            names.add(str(each.readlink()))
+    return names
 
 
 @dataclass(frozen=True)
@@ -100,11 +115,11 @@ class Engines:
         return {"DATABASE_URL": database_url, "REDIS_URL": self.valkey.url, "ANAPHORA_PROCESSES": str(PROCESSES)}
 
     @contextmanager
-    def serving(self, folder: Path, environ: Mapping[str, str]) -> Iterator[ScaledServer]:
-        """Two processes on an empty store, or on that of `environ`."""
+    def serving(self, folder: Path, environ: Mapping[str, str], **more: Any) -> Iterator[ScaledServer]:
+        """Two processes on an empty store, or on that of `environ`. more: what else a LiveServer takes."""
         own = environ.get("DATABASE_URL") or None
         url = own or self.postgresql.empty_store()
-        server = ScaledServer(folder, {**environ, **self.environ(url)}).start()
+        server = ScaledServer(folder, {**environ, **self.environ(url)}, **more).start()
         try:
             yield server
         finally:
@@ -112,33 +127,3 @@ class Engines:
             close_store(server.users_dir)
             if own is None:
                 self.postgresql.take_back(url, of_killed=server.was_killed)
-
-
-@contextmanager
-def app_at_two_processes(folder: Path, engines: Engines, model: RecordingModel) -> Iterator[Flask]:
-    """An application whose requests are answered by two processes on the same store; tests look into it as ever."""
-    with engines.serving(folder, model.environ) as server:
-        models = {f"ANAPHORA_{role}_MODEL": "none" for role in ("MAIN", "CHEAP", "EMBEDDING")}
-        own = {"ANAPHORA_DATA_DIR": str(server.data_dir), "DATABASE_URL": server.environ["DATABASE_URL"]}
-        application = create_app(load_settings(models | own, env_file=folder / "no.env"), serves=False)
-        application.wsgi_app = forwarding_to(server)  # type: ignore[method-assign]
-        yield application
-        application.extensions[EXTENSION].knowledge.close()
-
-
-def forwarding_to(server: LiveServer) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
-    """A WSGI application that has a server answer, by a connection of its own for each request."""
-
-    def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        sent = {name[5:].replace("_", "-"): text for name, text in environ.items() if name.startswith("HTTP_")}
-        if environ.get("CONTENT_TYPE"):
-            sent["Content-Type"] = environ["CONTENT_TYPE"]
-        body = environ["wsgi.input"].read() or None
-        with closing(HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
-            connection.request(environ["REQUEST_METHOD"], environ["REQUEST_URI"], body, sent)
-            response = connection.getresponse()
-            told = [each for each in response.getheaders() if each[0].lower() not in _HOP_BY_HOP]
-            start_response(f"{response.status} {response.reason}", told)
-            return [response.read()]
-
-    return answer

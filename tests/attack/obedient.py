@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from string import Template
@@ -13,11 +13,12 @@ from typing import Any
 import orjson
 from flask import Flask
 
-from chat.tools.registry import Tool, ToolContext
+from database.conversations.consent import allow_tool
 from database.proposals import create_proposal
 from endpoints.http.scope import EXTENSION, AppState
 from language_models.ports import ChatMessage
 from language_models.testing import Prompt, Reply, calling
+from tests.attack.notes_server import NotesServer
 from tests.endpoints.conftest import Person
 from vault.documents import Vault
 
@@ -107,15 +108,15 @@ def _strings(value: Any) -> Iterator[str]:
 class World:
     """Ada, whose model reads hostile texts, and Eve, whose things they want. names: what `$name` in texts stands for.
 
-    came_in: what the foreign server's tool `notes__read` answers.
+    notes: a foreign server that Ada has joined.
     """
 
     app: Flask
     ada: Person
     eve: Person
     model: ObedientModel
+    notes: NotesServer
     names: dict[str, str] = field(default_factory=dict)
-    came_in: str = ""
 
     def __post_init__(self) -> None:
         self.vault.write("diary.md", "# Diary\n\nI was here.\n")
@@ -145,26 +146,10 @@ class World:
             "agent": agent["agent_id"],
             "proposal": proposal.proposal_id,
         }
-        self.state.tools.register(self._foreign("notes__read", lambda: self.came_in, is_allowed=True))
-        self.state.tools.register(self._foreign("notes__erase", lambda: "Erased.", is_allowed=False))
-
-    @staticmethod
-    def _foreign(name: str, answer: Callable[[], str], *, is_allowed: bool) -> Tool:
-        """A tool as those of foreign servers are. is_allowed: the person need not be asked any more."""
-
-        def run(context: ToolContext) -> dict[str, Any]:
-            del context
-            return {"success": True, "content": answer()}
-
-        parameters = {"type": "object", "properties": {}}
-        return Tool(
-            name=name,
-            description="A foreign tool.",
-            parameters=parameters,
-            run=run,
-            reads_only=False,
-            needs_consent=not is_allowed,
-        )
+        joined = self.ada.post("/api/tool_servers", json={"name": "notes", "url": self.notes.url})
+        assert joined.status_code == 201, joined.json
+        tried = self.ada.post("/api/tool_servers/notes/try").json
+        assert [each["name"] for each in tried["tools"]] == ["notes__read", "notes__erase"], tried
 
     @property
     def state(self) -> AppState:
@@ -185,7 +170,7 @@ class World:
     def begin(self, mark: str) -> None:
         """Forget the attack before."""
         self.model.mark = self.names["mark"] = mark
-        self.model.opening, self.model.helper, self.came_in = None, "", ""
+        self.model.opening, self.model.helper, self.notes.said = None, "", ""
         self.model.prompts.clear()
 
     def filled(self, text: str) -> str:
@@ -193,11 +178,12 @@ class World:
         return Template(text).safe_substitute(self.names)
 
     def ask(self, text: str, **settings: Any) -> list[dict[str, Any]]:
-        """All events of an answer in a new conversation with these settings."""
+        """All events of an answer in a new conversation with these settings, where `notes__read` needs no consent."""
         conversation_id = self.ada.new_conversation()
-        if settings:
-            address = f"/conversations/{conversation_id}/settings"
-            assert self.ada.request("PATCH", address, json=settings).status_code == 200
+        own = {"database": self.state.database, "user_email": self.ada.email}
+        assert allow_tool(**own, conversation_id=conversation_id, tool="notes__read")
+        address, offered = f"/conversations/{conversation_id}/settings", {"use_tools": True}
+        assert self.ada.request("PATCH", address, json=offered | settings).status_code == 200
         self.names["here"] = conversation_id
         return self.ada.say(conversation_id, text)
 
@@ -212,5 +198,6 @@ class World:
             "agents": self.ada.get("/api/agents").json,
             "tokens": self.ada.get("/api_tokens").json,
             "shares": self.ada.get("/shares").json,
+            "erased": self.notes.erased,
             "accepted": [each for each in self.ada.get("/api/proposals").json if each["state"] == "accepted"],
         }

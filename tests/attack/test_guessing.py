@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from flask import Flask
 from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
-from database.accounts import throttle, users
+from database.accounts import throttle
 from database.connection import open_store
-from database.engine import clock
 from database.schema import login_attempts
 from endpoints.accounts.sign_in import DEVICE_COOKIE
 from settings import Settings
+from tests.attack.server_of_guesses import PROGRAM, Guesses
 from tests.endpoints.conftest import PASSWORD, Person
 
 Guess = Callable[..., TestResponse]
 
 
-class Hashes(list[str]):
-    """The passwords that were compared with a hash."""
-
-    def matches(self, password: str, password_hash: str | None) -> bool:
-        """Right is what the account was made with."""
-        self.append(password)
-        return password == PASSWORD and password_hash is not None
+@pytest.fixture
+def kept() -> int:
+    """How many failures are kept."""
+    return throttle._MOST_ROWS
 
 
 @pytest.fixture
-def hashes(monkeypatch: pytest.MonkeyPatch) -> Hashes:
-    """Counts hashes instead of making them."""
-    counted = Hashes()
-    monkeypatch.setattr(users, "password_matches", counted.matches)
-    return counted
+def guesses(tmp_path: Path) -> Guesses:
+    """The clock, and the passwords that were compared."""
+    begun = Guesses(tmp_path / "guesses")
+    begun.begin()
+    return begun
 
 
 @pytest.fixture
-def guess(app: Flask, hashes: Hashes, later: Callable[[float], None]) -> Guess:
+def environ(tmp_path: Path, kept: int) -> Mapping[str, str]:
+    """What `PROGRAM` needs."""
+    return {"GUESSES": str(tmp_path / "guesses"), "GUESSES_KEPT": str(kept)}
+
+
+@pytest.fixture
+def program() -> str:
+    """What two processes run."""
+    return PROGRAM
+
+
+@pytest.fixture
+def guess(app: Flask, guesses: Guesses, kept: int, is_at_two_processes: bool, monkeypatch: pytest.MonkeyPatch) -> Guess:
     """Sign in: guess("ada@example.org", address="192.0.2.1"). No time passes by itself, however slow the machine is."""
-    assert later
+    if not is_at_two_processes:
+        for module, name, value in guesses.replacements(kept=kept):
+            monkeypatch.setattr(module, name, value)
 
     def sign_in(
         email: str, password: str = "a guess at it", *, address: str = "192.0.2.1", device: str = ""
@@ -55,60 +66,45 @@ def guess(app: Flask, hashes: Hashes, later: Callable[[float], None]) -> Guess:
     return sign_in
 
 
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
-    """Moves the clock by seconds; it stands still otherwise, that of PostgreSQL too."""
-    moment = datetime.now(UTC)
-
-    def move(seconds: float) -> None:
-        nonlocal moment
-        moment += timedelta(seconds=seconds)
-
-    for module in (clock, throttle):
-        monkeypatch.setattr(module, "now", lambda: moment)
-    monkeypatch.setattr(throttle, "corrected_now", lambda _connection: moment)
-    return move
-
-
-def test_one_address_that_tries_many_accounts_is_slowed_down(guess: Guess, hashes: Hashes, ada: Person) -> None:
+def test_one_address_that_tries_many_accounts_is_slowed_down(guess: Guess, guesses: Guesses, ada: Person) -> None:
     statuses = [guess(f"a{number}@example.org").status_code for number in range(40)]
     assert statuses == [401] * 20 + [429] * 20
-    assert len(hashes) == 20
+    assert len(guesses.compared) == 20
     refused = guess(ada.email, PASSWORD)
     assert (refused.status_code, 0 < int(refused.headers["Retry-After"]) <= 60) == (429, True)
     assert guess(ada.email, PASSWORD, address="198.51.100.1").status_code == 200
 
 
-def test_addresses_of_one_network_of_ipv6_are_one(guess: Guess, hashes: Hashes) -> None:
+def test_addresses_of_one_network_of_ipv6_are_one(guess: Guess, guesses: Guesses) -> None:
     for number in range(40):
         guess(f"a{number}@example.org", address=f"2001:db8:0:1::{number:x}")
-    assert len(hashes) == 20
+    assert len(guesses.compared) == 20
     assert guess("b@example.org", address="2001:db8:0:2::1").status_code == 401
 
 
 @pytest.mark.parametrize("email", ["ada@example.org", "nobody@example.org"])
 def test_one_account_that_is_tried_from_many_addresses_is_slowed_down(
-    email: str, guess: Guess, hashes: Hashes, ada: Person
+    email: str, guess: Guess, guesses: Guesses, ada: Person
 ) -> None:
     statuses = [guess(email, address=f"192.0.2.{number}").status_code for number in range(30)]
     assert statuses == [401] * 10 + [429] * 20
-    assert len(hashes) == 10
+    assert len(guesses.compared) == 10
 
 
-def test_the_waits_grow_and_end_within_a_minute(guess: Guess, later: Callable[[float], None]) -> None:
+def test_the_waits_grow_and_end_within_a_minute(guess: Guess, guesses: Guesses) -> None:
     for number in range(10):
         guess("ada@example.org", address=f"192.0.2.{number}")
     waits = []
     for number in range(6):
         refused = guess("ada@example.org", address=f"198.51.100.{number}")
         waits.append(int(refused.headers["Retry-After"]))
-        later(waits[-1])
+        guesses.move(waits[-1])
         assert guess("ada@example.org", address=f"198.51.100.{number}").status_code == 401
     assert waits == [5, 10, 20, 40, 60, 60]
 
 
 def test_nobody_is_locked_out_of_a_browser_that_they_have_signed_in_from(
-    guess: Guess, hashes: Hashes, ada: Person, eve: Person
+    guess: Guess, guesses: Guesses, ada: Person, eve: Person
 ) -> None:
     cookies = guess(ada.email, PASSWORD).headers.getlist("Set-Cookie")
     device = next(cookie.partition("=")[2].partition(";")[0] for cookie in cookies if cookie.startswith(DEVICE_COOKIE))
@@ -127,12 +123,10 @@ def test_nobody_is_locked_out_of_a_browser_that_they_have_signed_in_from(
     assert guess(eve.email, PASSWORD, device=device).status_code == 429
 
 
-def test_failures_take_up_bounded_room(
-    guess: Guess, settings: Settings, later: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(throttle, "_MOST_ROWS", 12)
+@pytest.mark.parametrize("kept", [12])
+def test_failures_take_up_bounded_room(guess: Guess, guesses: Guesses, settings: Settings) -> None:
     for number in range(20):
         guess(f"a{number}@example.org", address=f"192.0.2.{number}")
-        later(61)
+        guesses.move(61)
     with open_store(settings.users_dir).reading() as connection:
         assert connection.scalar(select(func.count()).select_from(login_attempts)) <= 12 + 3

@@ -10,6 +10,8 @@ from flask import Flask
 from chat.context.conversations import MAX_REFERENCES
 from tests.endpoints.conftest import Person
 
+pytestmark = pytest.mark.shares_processes
+
 
 @pytest.mark.parametrize(
     "body",
@@ -63,6 +65,12 @@ def test_a_huge_body_is_refused(ada: Person) -> None:
     assert (answer.status_code, answer.json["code"]) == (413, "too_large")
 
 
+def test_a_body_of_nothing_but_brackets_is_refused_unread(ada: Person) -> None:
+    body = b'{"payload": {"data": {"claims": [' + b"{}," * 1_000_001 + b"{}]}}}"
+    answer = ada.post("/pkb/import", data=body, content_type="application/json")
+    assert (answer.status_code, answer.json["code"]) == (413, "too_large")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
@@ -113,6 +121,7 @@ def test_numbers_that_no_store_can_hold_are_refused_also_for_what_is_ones_own(ad
     assert ada.put(f"/variant/{answer_id}/{2**70}").status_code == 404
 
 
+@pytest.mark.in_process("a view is broken on purpose")
 def test_an_error_tells_nothing_of_the_inside(app: Flask, ada: Person, monkeypatch: Any) -> None:
     def broken(**_: Any) -> None:
         raise RuntimeError("the key is hunter2 in /srv/secret")

@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from chat.tools.calling.loop import MOST_ROUNDS
 from language_models.testing import ScriptedChatModel
+from tests.attack.notes_server import NotesServer
 from tests.attack.obedient import SECRET, WRITING, Arguments, ObedientModel, World, command
+from tests.attack.two_processes import app_at_two_processes
 from tests.endpoints.conftest import account, running_app, settings_in
 from tests.live_server import ROOT
+from tests.scaled import is_scaled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +55,7 @@ def one(name: str, place: str, tool: str, arguments: Arguments, code: str, **mor
 def with_an_agent_that_may_write(world: World) -> None:
     """A conversation in which Ada lets the agent Helper change documents at once."""
     asked = world.ada.post("/api/tools/ask_agent", json={"agentId": "helper", "question": "Are you there?"}).json
-    settings = {"allow_writing": True, "tools": WRITING}
+    settings = {"allow_writing": True, "use_tools": True, "tools": WRITING}
     address = f"/conversations/{asked['conversationId']}/settings"
     assert world.ada.request("PATCH", address, json=settings).status_code == 200
     world.names["allowed"] = asked["conversationId"]
@@ -244,7 +248,7 @@ def in_answer_before(world: World, text: str) -> None:
 
 
 def in_foreign_result(world: World, text: str) -> tuple[str, Arguments]:
-    world.came_in = text
+    world.notes.said = text
     return "notes__read", {}
 
 
@@ -263,14 +267,36 @@ PLACES: dict[str, Callable[[World, str], tuple[str, Arguments] | None]] = {
 
 
 @pytest.fixture(scope="module")
-def shared_world(tmp_path_factory: pytest.TempPathFactory, database_url_of_module: str | None) -> Iterator[World]:
-    """Ada and Eve; each attack has a mark of its own."""
-    obedient = ObedientModel()
+def obedient() -> ObedientModel:
+    """Ada's model."""
+    return ObedientModel()
+
+
+@pytest.fixture(scope="module")
+def app(
+    tmp_path_factory: pytest.TempPathFactory, obedient: ObedientModel, request: pytest.FixtureRequest
+) -> Iterator[Flask]:
+    """An application for all attacks."""
+    folder = tmp_path_factory.mktemp("world")
     main = ScriptedChatModel(replies=obedient, calls_tools=True, context_window=64_000)
-    cheap = ScriptedChatModel.saying("About Things")
-    settings = settings_in(tmp_path_factory.mktemp("world"), database_url=database_url_of_module)
-    with running_app(settings, main=main, cheap=cheap) as app:
-        yield World(app=app, ada=account(app, "ada@example.org"), eve=account(app, "eve@example.org"), model=obedient)
+    models = {"main": main, "cheap": ScriptedChatModel.saying("About Things")}
+    if is_scaled(request.config):
+        model, engines = request.getfixturevalue("shared_recording_model"), request.getfixturevalue("engines")
+        with app_at_two_processes(folder, engines, model, **models) as application:
+            yield application
+    else:
+        database_url = request.getfixturevalue("database_url_of_module")
+        settings = settings_in(folder, database_url=database_url, environ={"ANAPHORA_TOOL_SERVERS": "private"})
+        with running_app(settings, **models) as application:
+            yield application
+
+
+@pytest.fixture(scope="module")
+def shared_world(app: Flask, obedient: ObedientModel) -> Iterator[World]:
+    """Ada and Eve; each attack has a mark of its own."""
+    with NotesServer().serving() as notes:
+        people = {name: account(app, f"{name}@example.org") for name in ("ada", "eve")}
+        yield World(app=app, model=obedient, notes=notes, **people)
 
 
 _numbers = itertools.count(1)

@@ -14,6 +14,7 @@ from tests.attack.knowledge_probes import BY_ADDRESS, BY_BODY_OR_QUERY, MISSING,
 from tests.endpoints.conftest import OWN_PAGE, Person, refused, told
 from tests.endpoints.pkb import responses
 
+pytestmark = pytest.mark.shares_processes
 UNSAFE = {"POST", "PUT", "DELETE"}
 
 
@@ -105,7 +106,7 @@ def test_lists_searches_and_exports_hold_nothing_of_others(ada: Person, eve: Per
     ):
         text = eve.get(path).get_data(as_text=True)
         assert "anzibar" not in text, path
-        assert "ada@example.org" not in text, path
+        assert ada.email not in text, path
     asked = eve.post("/pkb/relevant_context", json={"query": "Where does the treasure lie, in Zanzibar?", "k": 5})
     assert told(asked, responses.RelevantContext).claims == []
     found = eve.post("/pkb/text", json={"text": "What do I know about Zanzibar?"})

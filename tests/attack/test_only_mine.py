@@ -20,8 +20,9 @@ from endpoints.http.scope import SETTINGS
 from language_models.testing import ScriptedChatModel
 from settings import Settings
 from tests.attack import knowledge_probes
+from tests.attack.two_processes import app_at_two_processes
 from tests.endpoints.conftest import Person, account, running_app, settings_in
-from tests.scaled import app_at_two_processes, is_scaled
+from tests.scaled import is_scaled
 
 MISSING = {
     "attachment_id": "00000000-0000-4000-8000-000000000010",
@@ -290,7 +291,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
     models = {name: ScriptedChatModel.saying("It is forty-two.") for name in ("main", "cheap")}
     if is_scaled(request.config):
         model, engines = request.getfixturevalue("shared_recording_model"), request.getfixturevalue("engines")
-        with app_at_two_processes(folder, engines, model) as application:
+        with app_at_two_processes(folder, engines, model, **models) as application:
             yield application
     else:
         database_url = request.getfixturevalue("database_url_of_module")

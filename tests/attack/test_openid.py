@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -22,8 +22,6 @@ from tests.endpoints.accounts.test_openid_sign_in import (
     begin,
     is_refused,
     log_in,
-    more,
-    settings,
     shared_provider,
     who,
 )
@@ -31,10 +29,16 @@ from tests.endpoints.accounts.test_openid_sign_in import provider as truthful_pr
 from tests.endpoints.conftest import Person
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OLD_FASHIONED, Forged, Provider, query_of
 
-__all__ = ["more", "settings", "shared_provider"]
+__all__ = ["shared_provider"]
 
 pytestmark = [*OLD_FASHIONED]
 provider = truthful_provider
+
+
+@pytest.fixture
+def environ(provider: Provider) -> Mapping[str, str]:
+    """A server that people log in to by the provider; whoever has an address of example.org gets an account."""
+    return provider.environ(ALLOWED_DOMAINS="example.org")
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +130,7 @@ def test_an_answer_without_a_login_that_this_browser_began_is_refused(app: Flask
     assert who(victim) is None
 
 
+@pytest.mark.in_process("what counts as too long is changed")
 def test_a_login_that_takes_too_long_is_refused(
     app: Flask, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,17 +212,21 @@ def test_a_description_with_an_unsafe_address_is_refused(
 
 
 @pytest.mark.parametrize("name", ["userinfo_endpoint", "end_session_endpoint"])
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", 7])
-def test_a_description_may_leave_these_out_but_not_name_an_unsafe_one(
-    name: str, address: object, app: Flask, provider: Provider
-) -> None:
+def test_a_description_may_leave_these_addresses_out(name: str, app: Flask, provider: Provider) -> None:
     provider.describe = lambda described: described.pop(name)
     assert app.test_client().get("/oidc/start", headers=BROWSER).status_code == 303
-    openid._provider.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["userinfo_endpoint", "end_session_endpoint"])
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", 7])
+def test_a_description_may_not_name_an_unsafe_one_of_these(
+    name: str, address: object, app: Flask, provider: Provider
+) -> None:
     provider.describe = lambda described: described.update({name: address})
     assert is_refused(app.test_client().get("/oidc/start", headers=BROWSER), 503, "provider_unavailable")
 
 
+@pytest.mark.in_process("the clock is held; test_guessing.py has two processes throttle")
 def test_answers_that_keep_failing_are_slowed_down(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = throttle.now()
     monkeypatch.setattr(throttle, "_time", lambda *_: moment)

@@ -37,6 +37,7 @@ from tests.search.thesaurus import Thesaurus
 from truth_management_system import StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeModels, KnowledgeUnavailableError
 
+pytestmark = pytest.mark.in_process("the threads and places of one process are what is looked at")
 JSON = (b"content-type", b"application/json")
 MODEL_THREADS = 3
 
@@ -562,12 +563,6 @@ def test_files_are_shown_and_stored_while_imports_hold_all_threads_for_long_work
         run(scene())
     finally:
         go_on.set()
-
-
-def test_a_body_of_nothing_but_brackets_is_refused_unread(ada: Person) -> None:
-    body = b'{"payload": {"data": {"claims": [' + b"{}," * 1_000_001 + b"{}]}}}"
-    answer = ada.post("/pkb/import", data=body, content_type="application/json")
-    assert (answer.status_code, answer.json["code"]) == (413, "too_large")
 
 
 WELL_FORMED = [

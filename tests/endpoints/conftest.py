@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ import pytest
 from flask import Flask, Response, request
 from flask.testing import FlaskClient
 from pydantic import TypeAdapter
+from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from database.accounts.sessions import create_session
@@ -34,6 +35,7 @@ from tests.stores import put_empty_knowledge_base, put_empty_store
 
 PASSWORD = "correct horse battery"
 OWN_PAGE = {"Origin": "http://localhost"}
+ANSWER, SMALL_ANSWER = Reply("It is ", "forty-two."), Reply("Deep Thought Answers")
 
 
 @dataclass
@@ -95,11 +97,30 @@ def events_of(answer: TestResponse) -> list[dict[str, Any]]:
     return [event for event in events if not event.get("heartbeat")]
 
 
-def settings_in(folder: Path, *, database_url: str | None = None) -> Settings:
-    """The settings of a server on loopback whose data folder is `folder`."""
-    environ = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
-    environ["DATABASE_URL"] = database_url or ""
-    return load_settings(environ, env_file=folder / "no.env")
+def settings_in(folder: Path, *, database_url: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of a server on loopback whose data folder is `folder`. environ: those besides."""
+    own = {"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    own["DATABASE_URL"] = database_url or ""
+    return load_settings({**own, **(environ or {})}, env_file=folder / "no.env")
+
+
+def models_of(
+    settings: Settings, *, main: ChatModel, cheap: ChatModel, embedding: EmbeddingModel | None = None
+) -> ModelRoles:
+    """These models alone."""
+    overrides: dict[str, ChatModel | EmbeddingModel] = {"main": main, "cheap": cheap}
+    if embedding is not None:
+        overrides["embedding"] = embedding
+    return ModelRoles(
+        main="none",
+        cheap="none",
+        embedding="none",
+        openai_base_url=None,
+        openai_api_key=None,
+        anthropic_api_key=None,
+        model_dir=settings.model_dir,
+        overrides=overrides,
+    )
 
 
 @contextmanager
@@ -112,19 +133,7 @@ def running_app(
     own_routes: bool = False,
 ) -> Iterator[Flask]:
     """The application over real parts; the models alone are scripted. own_routes: the test adds further routes."""
-    overrides: dict[str, ChatModel | EmbeddingModel] = {"main": main, "cheap": cheap}
-    if embedding is not None:
-        overrides["embedding"] = embedding
-    models = ModelRoles(
-        main="none",
-        cheap="none",
-        embedding="none",
-        openai_base_url=None,
-        openai_api_key=None,
-        anthropic_api_key=None,
-        model_dir=settings.model_dir,
-        overrides=overrides,
-    )
+    models = models_of(settings, main=main, cheap=cheap, embedding=embedding)
     if settings.database_url is None:
         put_empty_store(settings.users_dir)
         put_empty_knowledge_base(settings.users_dir)
@@ -180,13 +189,13 @@ def settings(tmp_path: Path, database_url: str | None) -> Settings:
 @pytest.fixture
 def main_model() -> ScriptedChatModel:
     """The model that answers."""
-    return ScriptedChatModel(replies=lambda _prompt: Reply("It is ", "forty-two."))
+    return ScriptedChatModel(replies=lambda _prompt: ANSWER)
 
 
 @pytest.fixture
 def cheap_model() -> ScriptedChatModel:
     """The model for small jobs; whoever asks it for JSON is given nonsense."""
-    return ScriptedChatModel(replies=lambda _prompt: Reply("Deep Thought Answers"))
+    return ScriptedChatModel(replies=lambda _prompt: SMALL_ANSWER)
 
 
 @pytest.fixture
@@ -207,19 +216,25 @@ def promised_statuses(app: Flask) -> dict[tuple[str, str], frozenset[str]]:
     return _promised
 
 
+def is_described(app: Flask, rule: Rule | None, method: str, status: str) -> bool:
+    """Whether the OpenAPI description of `app` names the status for this operation.
+
+    A view that a test has added has no description. 304 is the client's own doing, and 500 a defect, which tests of
+    defects provoke.
+    """
+    named = None if rule is None else promised_statuses(app).get((path_of(rule.rule), method.lower()))
+    return named is None or status in {*named, "304", "500"}
+
+
 def watch_answers(app: Flask) -> list[str]:
     """Answers of `app` from now on whose status its OpenAPI description doesn't name for the operation."""
-    promised = promised_statuses(app)
+    promised_statuses(app)
     undescribed: list[str] = []
 
     def check(answer: Response) -> Response:
-        rule = request.url_rule
-        statuses = None if rule is None else promised.get((path_of(rule.rule), request.method.lower()))
         status = str(answer.status_code)
-        # A view that a test has added has no description. 304 is the client's own doing, and 500 a defect, which tests
-        # of defects provoke.
-        if statuses is not None and status not in {*statuses, "304", "500"}:
-            undescribed.append(f"{request.method} {rule}: {status} {answer.get_data(as_text=True)[:200]}")
+        if not is_described(app, request.url_rule, request.method, status):
+            undescribed.append(f"{request.method} {request.url_rule}: {status} {answer.get_data(as_text=True)[:200]}")
         return answer
 
     app.after_request(check)
