@@ -55,9 +55,9 @@ class ScaledServer(LiveServer):
         return found[0]
 
     def start(self) -> ScaledServer:
-        """As of a LiveServer: until one serves and both run, and the turns that a kill cut off are closed."""
+        """As of a LiveServer: until both serve, and the turns that a kill cut off are closed."""
         super().start()
-        self._wait_until(lambda: len(self.processes()) == PROCESSES)
+        self._wait_until(lambda: len(self._listening()) == PROCESSES)
         if self.was_killed:
             self._wait_until(self._is_at_rest)
             self.was_killed = False
@@ -77,10 +77,19 @@ class ScaledServer(LiveServer):
 
     def _holders(self, connection: HTTPConnection) -> set[int]:
         """The processes that have the server's end of the connection open; none until one has accepted it."""
-        ports = f"{self.port:04X}", f"{connection.sock.getsockname()[1]:04X}"
-        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        ends = {f"socket:[{row[9]}]" for row in rows if ports == (row[1][-4:], row[2][-4:])}
+        ends = self._sockets(connection.sock.getsockname()[1])
         return {pid for pid in self.processes() if ends & _open_files(pid)}
+
+    def _listening(self) -> set[int]:
+        """The processes that accept connections: each has a socket of its own that listens on the port."""
+        sockets = self._sockets(0)
+        return {pid for pid in self.processes() if sockets & _open_files(pid)}
+
+    def _sockets(self, client_port: int) -> set[str]:
+        """The server's sockets with this port at the other end, as `/proc` names open files; 0: those that listen."""
+        ports = f"{self.port:04X}", f"{client_port:04X}"
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return {f"socket:[{row[9]}]" for row in rows if ports == (row[1][-4:], row[2][-4:])}
 
     def _is_at_rest(self) -> bool:
         with psycopg.connect(self.store) as connection:
