@@ -9,7 +9,7 @@ from database.search.index import words
 from endpoints.http.scope import current_state
 from search.language import is_spoken
 from search.messages import is_enough
-from search.things.documents import FoundDocument, described_documents, documents_in_time, find_documents
+from search.things.documents import FoundDocument, described_documents, documents_in_time, find_documents, has_documents
 from search.things.kinds import Page, Wanted
 from sentences import say
 from vault.content.wikilinks import link_to
@@ -30,6 +30,8 @@ class Documents:
         own: dict[str, Any] = {"database": wanted.database, "user_email": wanted.user_email}
         if query.sender or query.conversation:  # a document has neither
             return Page(warnings=[say("filters_for_messages")] if wanted.is_only_kind else ())
+        if not has_documents(**own):
+            return Page()
         found = dict[str, str | None]()
         if wanted.mode != "meaning":
             found = find_documents(**own, query=query)

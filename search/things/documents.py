@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Text, and_, bindparam, exists, func, or_, select
 
 from database.engine.database import Database
+from database.engine.statements import Prepared
 from database.schema import document_names, documents
 from database.search.index import expression_for, folded, is_called, names_sought
 from database.search.mending import again_in_new_index
@@ -31,6 +32,7 @@ _NAMED = 50
 _AT_ONCE = 500
 
 _d, _n = documents.c, document_names.c
+_HAS_DOCUMENTS = Prepared(select(exists().where(_d.user_email == bindparam("user_email", type_=Text))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,13 @@ class FoundDocument:
     title: str
     modified: str
     snippet: Snippet
+
+
+def has_documents(*, database: Database, user_email: str) -> bool:
+    """Whether the person has any document at all."""
+    with database.reading() as connection:
+        row = _HAS_DOCUMENTS.row(connection, user_email=user_email)
+    return row is not None and bool(row[0])
 
 
 @again_in_new_index
@@ -82,6 +91,8 @@ def documents_called(
 
 def documents_in_time(*, database: Database, user_email: str, paths: Collection[str], query: SearchQuery) -> set[str]:
     """Those of these documents that were changed within the days that `query` names."""
+    if not paths:
+        return set()
     with database.reading() as connection:
         rows = connection.execute(select(_d.path).where(_d.path.in_(paths), *_own(user_email, query)))
         return set(rows.scalars())
@@ -94,6 +105,8 @@ def described_documents(
 
     shown: by path, the text that a snippet is made of; None for the document's own.
     """
+    if not shown:
+        return []
     with database.reading() as connection:
         columns = select(_d.path, _d.title, _d.modified_ns, _d.text)
         rows = connection.execute(columns.where(_d.user_email == user_email, _d.path.in_(shown)))
@@ -147,11 +160,17 @@ def _saying(connection: Connection, user_email: str, query: SearchQuery) -> list
         beginning=query.beginning,
         excluded=query.excluded,
     )
-    numbers = engine_of(connection).listed(DOCUMENTS.newest(connection, expression, most=_SAYING))
+    saying = DOCUMENTS.newest(connection, expression, most=_SAYING)
+    if not saying:
+        return []
+    numbers = engine_of(connection).listed(saying)
+    latest_first = _d.modified_ns.desc(), _d.document_id.desc()
+    # Chosen apart, so that only their texts are read.
+    fitting = select(_d.document_id).where(_d.document_id.in_(numbers), *_own(user_email, query))
+    latest = fitting.order_by(*latest_first).limit(_READ)
     # A document may have 2 MiB: it is ranked by its beginning.
     columns = select(_d.document_id, _d.path, _d.title, func.substr(_d.text, 1, _RANKED_CHARACTERS).label("begins"))
-    fitting = columns.where(_d.document_id.in_(numbers), *_own(user_email, query))
-    rows = connection.execute(fitting.order_by(_d.modified_ns.desc(), _d.document_id.desc()).limit(_READ)).all()
+    rows = connection.execute(columns.where(_d.document_id.in_(latest)).order_by(*latest_first)).all()
     paths = {row.document_id: row.path for row in rows}
     ranked = best([(row.document_id, folded(f"{row.title}\n{row.begins}")) for row in rows], query.phrases)
     return [paths[number] for number in ranked]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, exists, func, or_, select
+from sqlalchemy import Connection, Select, Text, and_, bindparam, exists, func, or_, select
 
 from conversation_reference_utils import file_reference
 from database.engine.database import Database
+from database.engine.statements import Prepared
 from database.messages.message import MessageRow, places_of, rows_numbered
 from database.schema import attachments, conversations, file_passages, message_parts, messages
 from database.search.index import expression_for, folded, is_called, names_sought, word_runs, words
@@ -51,6 +52,7 @@ _LONGEST_QUERY = 2_000
 _MOST_WORDS = 32
 
 _a, _f, _p, _m, _c = attachments.c, file_passages.c, message_parts.c, messages.c, conversations.c
+_HAS_FILES = Prepared(select(exists().where(_a.user_email == bindparam("user_email", type_=Text))))
 
 
 class FileUse(NamedTuple):
@@ -111,7 +113,8 @@ def find_files(
     """Files of the person's live messages whose names or texts fit `query`, best first, at most `most`.
 
     mode, asking, shows_hidden: as for `search_messages`. A query without words finds none. Of one file, three passages
-    are found at most. At most ten statements and one for each word, whatever is found.
+    are found at most. At most eleven statements and one for each word, whatever is found; one for a person without
+    files, for whom no model is asked either.
     """
     warnings = list[str]()
     if not query.phrases:
@@ -119,7 +122,7 @@ def find_files(
     is_question = asking is not None and mode != "words" and not query.exact and is_spoken(query.text.split())
     with database.reading() as connection:
         search = _search(connection, user_email, query, shows_hidden=shows_hidden)
-        if search is None:
+        if search is None or not search.has_files():
             return FoundFiles([], warnings)
         by_words = [] if is_question or mode == "meaning" else search.by_words()
     asks = mode == "meaning" or is_question or (mode == "auto" and not is_enough(query, by_words))
@@ -197,6 +200,13 @@ class _Search:
     connection: Connection
     scope: Scope
     query: SearchQuery
+    _known: dict[int, StoredPassage] = field(default_factory=dict)
+    """The passages that were read, by id."""
+
+    def has_files(self) -> bool:
+        """Whether the person has any file at all."""
+        row = _HAS_FILES.row(self.connection, user_email=self.scope.user_email)
+        return row is not None and bool(row[0])
 
     def by_words(self) -> list[int]:
         """The passages that say every word, best first."""
@@ -252,9 +262,8 @@ class _Search:
         return _scored(passages, sought, rarities, similarities)
 
     def described(self, ids: Sequence[int], *, named: Sequence[FileUse], most: int) -> list[FoundFile]:
-        """What a client is shown: the files named so, then these passages, in this order."""
-        passages = {each.passage_id: each for each in self._read(ids, most=len(ids))} if ids else {}
-        chosen = _few_of_each([passages[number] for number in ids if number in passages])[:most]
+        """What a client is shown: the files named so, then these passages, which were found, in this order."""
+        chosen = _few_of_each(self._known[number] for number in ids)[:most]
         uses = {use.sha256: use for use in named}
         if missing := {each.sha256 for each in chosen} - uses.keys():
             uses |= _first_of_each(self._uses(_a.sha256.in_(missing), most=_READ * _OF_ONE_FILE))
@@ -282,8 +291,10 @@ class _Search:
         )
         return PASSAGES.newest(self.connection, expression, most=_SAYING)
 
-    def _read(self, ids: Iterable[int], *, most: int) -> list[StoredPassage]:
+    def _read(self, ids: Collection[int], *, most: int) -> list[StoredPassage]:
         """Those of these passages whose files a message of the scope has, newest first."""
+        if not ids:
+            return []
         used = exists().where(
             _a.user_email == self.scope.user_email,
             _a.sha256 == _f.sha256,
@@ -296,7 +307,9 @@ class _Search:
             _f.passage_id.in_(engine_of(self.connection).listed(ids)), _f.user_email == self.scope.user_email, used
         )
         rows = self.connection.execute(query.order_by(_f.passage_id.desc()).limit(most))
-        return [StoredPassage._make(row) for row in rows]
+        found = [StoredPassage._make(row) for row in rows]
+        self._known.update((each.passage_id, each) for each in found)
+        return found
 
     def _uses(self, which: Any, *, most: int) -> list[FileUse]:
         """The messages of the scope that have files which fit `which`, the first message first."""

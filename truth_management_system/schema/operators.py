@@ -123,6 +123,12 @@ class contains(_Operator):
     inherit_cache = True
 
 
+class contains_word(_Operator):
+    """Whether a word in lowercase, of letters and digits alone, is a part of a text, as `contains` of `lower(text)`."""
+
+    inherit_cache = True
+
+
 class has_begun(_Operator):
     """Whether a time as people wrote it is not after a moment; true for what is no time."""
 

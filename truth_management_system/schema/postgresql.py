@@ -22,6 +22,7 @@ from .operators import (
     caseless,
     contains,
     contains_any,
+    contains_word,
     has_begun,
     has_not_ended,
     holds_any,
@@ -69,6 +70,12 @@ def _holds_any(element: holds_any, compiler: SQLCompiler, **options: Any) -> str
 def _contains_any(element: contains_any, compiler: SQLCompiler, **options: Any) -> str:
     (text,), wanted = _array(element, compiler, options)
     return f"EXISTS (SELECT 1 FROM unnest({wanted}) AS wanted WHERE strpos({text}, wanted) > 0)"
+
+
+@compiles(contains_word, "postgresql")
+def _contains_word(element: contains_word, compiler: SQLCompiler, **options: Any) -> str:
+    text, word = parts_in_sql(element, compiler, options)
+    return f"strpos(lower({text}), {word}) > 0"
 
 
 @compiles(contains, "postgresql")

@@ -21,6 +21,7 @@ from .operators import (
     caseless,
     contains,
     contains_any,
+    contains_word,
     has_begun,
     has_not_ended,
     holds_any,
@@ -70,6 +71,13 @@ def _caseless(element: caseless, compiler: SQLCompiler, **options: Any) -> str:
 @compiles(contains, "sqlite")
 def _contains(element: contains, compiler: SQLCompiler, **options: Any) -> str:
     return f"instr({', '.join(parts_in_sql(element, compiler, options))}) > 0"
+
+
+@compiles(contains_word, "sqlite")
+def _contains_word(element: contains_word, compiler: SQLCompiler, **options: Any) -> str:
+    # A third of the time of `instr` and `lower`. A word has neither of LIKE's wildcards in it.
+    text, word = parts_in_sql(element, compiler, options)
+    return f"{text} LIKE '%' || {word} || '%'"
 
 
 @compiles(contains_any, "sqlite")

@@ -14,13 +14,26 @@ from functools import cache
 from math import log
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, Select, Table, Text, bindparam, case, cast, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 
 from ..crud.filters import Conditions
 from ..database import PKBDatabase, Prepared
 from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches
 from ..schema.fulltext import word as whole
-from ..schema.operators import among, contains, contains_any, in_order, newest_first, unindexed
+from ..schema.operators import among, contains_any, contains_word, in_order, newest_first, unindexed
 from .query_words import query_words, unspaced_pieces
 
 NEWEST_HITS = 500
@@ -150,7 +163,7 @@ def _newest(searched: SearchedTable, conditions: Conditions, has_part: bool) -> 
     query = _weighted(searched).select_from(joined).where(matches(searched.table.name), *_own(searched))
     query = query.where(*searched.in_sql(conditions))
     if has_part:
-        query = query.where(contains(func.lower(_joined(searched, searched.all_columns)), bindparam("part")))
+        query = query.where(_said_in(searched, searched.all_columns, "part"))
     return Prepared(query.order_by(newest_first(index.c.rowid)).limit(bindparam("limit")))
 
 
@@ -187,12 +200,18 @@ def _weighted(searched: SearchedTable) -> Select[Any]:
     weight: ColumnElement[Any] = literal_column(str(lowest))
     if higher:
         found: list[Any] = [
-            (contains(func.lower(_joined(searched, columns)), bindparam("beginning")), literal_column(str(value)))
-            for columns, value in higher
+            (_said_in(searched, columns, "beginning"), literal_column(str(value))) for columns, value in higher
         ]
         weight = case(*found, else_=weight)
     length = func.length(searched.table.c[searched.body])
     return select(searched.table.c[searched.rowid], length, cast(weight, Float))
+
+
+def _said_in(searched: SearchedTable, columns: Sequence[str], word: str) -> ColumnElement[bool]:
+    """Whether one of some columns has the word that is bound to `word`."""
+    nothing = literal_column("''", Text)
+    texts = (func.coalesce(searched.table.c[name], nothing) for name in columns)
+    return or_(*(contains_word(text, bindparam(word, type_=Text)) for text in texts))
 
 
 def _joined(searched: SearchedTable, columns: Sequence[str]) -> ColumnElement[Any]:

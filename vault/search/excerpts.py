@@ -118,6 +118,8 @@ def find_excerpts(
         rarities = rarities_of(said, total=total)
         nearest = _nearest(connection, user_email, vectors, meaning)
         ids = {*by_coverage(said, rarities, _DOCUMENTS), *(chunk.document_id for chunk in nearest)}
+        if not ids:
+            return []
         texts = store.texts(connection, user_email, list(ids))
         chunks = store.chunks_of(connection, user_email, list(ids))
     parts = list(_parts(texts, chunks, meaning))

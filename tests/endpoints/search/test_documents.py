@@ -159,3 +159,14 @@ def test_without_the_model_or_the_vault_words_still_count(
     answer = search(ada, "the roses were watered", kind="document")
     assert [each.title for each in answer.results] == ["roses"]
     assert (len(answer.warnings), len(asked)) == (1, 1)
+
+
+def test_who_has_no_documents_gets_no_folder_and_asks_no_model(
+    ada: Person, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, asked = Thesaurus(), list[Any]()
+    state = with_model(app, model)
+    monkeypatch.setattr(model, "embed", asked.append)
+    assert found(ada, "sourdough") == []
+    assert asked == []
+    assert not list(state.vaults.folder.glob("*"))

@@ -273,6 +273,19 @@ def test_a_search_asks_for_as_much_however_many_files_there_are(
     assert max(few) <= 12
 
 
+def test_who_has_no_files_is_asked_one_question(
+    files: Attachments, send: Any, vectors: MessageVectors, statements: Statements
+) -> None:
+    send({"a.txt": b"My automobile rattles."})
+    with statements() as seen:
+        asking = Asking(text="the car that rattles", today=date(2026, 3, 1), vectors=vectors)
+        query = parse_query(asking.text)
+        found = find_files(
+            database=files.database, user_email="bob@example.org", query=query, most=5, mode="auto", asking=asking
+        )
+    assert (found.files, len(seen), asking._known) == ([], 1, [])
+
+
 def test_messages_of_a_conversation_are_offered_by_what_their_files_say(files: Attachments, send: Any) -> None:
     turn = send({"a.txt": b"A lighthouse in the north."})
     send({"b.txt": b"A lighthouse in the south."})

@@ -59,6 +59,18 @@ def test_a_word_is_found_while_it_is_typed(ann: Person, search: FTSSearchStrateg
     assert found(search.search(typed)) == ["My sister's organization is in Graz"]
 
 
+@pytest.mark.parametrize("field", ["statement", "subject_text", "possible_questions"])
+def test_a_word_in_part_is_found_wherever_it_stands_and_in_capitals(
+    ann: Person, search: FTSSearchStrategy, field: str
+) -> None:
+    said = {"statement": "It is in Graz", field: "ORGANIZATION"}
+    if field == "possible_questions":
+        said[field] = '["Which Organization?"]'
+    ann.claim(**said)
+    ann.claim("An organ plays")
+    assert found(search.search("organiz")) == [said["statement"]]
+
+
 def test_a_word_that_nobody_wrote_is_not_taken_for_a_shorter_one(ann: Person, search: FTSSearchStrategy):
     ann.claim("The car is red")
     assert search.search("carrot") == []
