@@ -21,6 +21,7 @@ from database.engine.database import Database
 from database.engine.durability import flush_to_disk
 from database.engine.errors import StoreError
 from database.engine.sqlite import holds_rows, is_sound
+from database.engine.stamp import FileStamp
 from portability.backup import (
     ACCOUNTS,
     BACKUP_SCRATCH,
@@ -99,7 +100,7 @@ def restore(
 
 def _is_in_use(data_dir: Path) -> bool:
     """Whether there is more than the empty store that a first start creates."""
-    made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm")}
+    made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm", "-checked")}
     users = data_dir / _USERS
     strange = users.is_dir() and any(path.name not in made for path in users.iterdir())
     return strange or holds_rows(data_dir / ACCOUNTS, _PEOPLE)
@@ -144,8 +145,13 @@ def _check_stores(draft: Path) -> None:
     """Open both stores as a server does, which migrates them, and begin another epoch. Raises BrokenBackupError."""
     users_dir = str(draft / _USERS)
     for name in (ACCOUNTS, KNOWLEDGE):
-        if (draft / name).exists() and not is_sound(draft / name):
+        if not (draft / name).exists():
+            continue
+        stamp = FileStamp(draft / name)
+        stamp.begin_check()
+        if not is_sound(draft / name):
             raise BrokenBackupError(f"The backup holds a store that is damaged: {name}.")
+        stamp.end_check()  # so that the next start needs no check of its own first
     try:
         try:
             # What a client has seen of the changes after this backup never happened here.
