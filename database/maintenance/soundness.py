@@ -34,7 +34,7 @@ _QUICK_BYTES, _QUICK_SECONDS = 48 * 2**20, 10.0
 _BYTES_A_SECOND = 60 * 2**20
 _MOST_THREADS = 4
 _CACHE_KB = 65_536
-"""Of each connection that checks: an index is compared with its rows in the order of the rows."""
+"""Of each connection, where somebody waits: an index is compared with its rows in the order of the rows."""
 _LEAST_ROOM = 1 << 20
 _PROBE = "UPDATE search_state SET indexed_seq = indexed_seq"
 _SCHEMA = "sqlite_master"
@@ -68,11 +68,13 @@ class _Check:
         self._tables: SimpleQueue[str] = SimpleQueue()
         for table in tables:
             self._tables.put(table)
+        self._is_waited_for = False
         self._damage: tuple[str, str] | None = None
         self._error: StoreError | None = None
 
     def run(self, threads: int) -> tuple[str, str] | None:
-        """What `find_damage` returns, or raises."""
+        """What `find_damage` returns, or raises. Several threads work where somebody waits for the result."""
+        self._is_waited_for = threads > 1
         # Daemons: a process that ends waits for none of them.
         others = [threading.Thread(target=self._work, name="file-check", daemon=True) for _ in range(threads - 1)]
         for other in others:
@@ -88,7 +90,8 @@ class _Check:
         table = _SCHEMA
         try:
             with closing(sqlite.connect_read_only(self._path)) as connection:
-                connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+                if self._is_waited_for:
+                    connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
                 while self._damage is None and self._error is None:
                     table = self._tables.get_nowait()
                     # The quick check takes a table whose key is not in the order of its columns for damaged.

@@ -394,6 +394,21 @@ def test_damage_that_is_found_ends_the_trust_in_a_file(lived_in: Path) -> None:
     assert not stamp.is_checked()
 
 
+def test_damage_that_leaves_no_trace_in_the_state_of_a_file_ends_the_trust_in_it_too(
+    lived_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str | None] = []
+    stamp = FileStamp(lived_in)
+    stamp.begin_check()
+    assert stamp.end_check()
+    monkeypatch.setattr(soundness, "find_damage", lambda *_given, **_options: ("messages", "a failing disk"))
+    watch = FileWatch(lived_in, told=told.append)
+    watch.begin(wait=30)
+    watch.stop()
+    assert told
+    assert not stamp.is_checked()
+
+
 def test_a_large_knowledge_base_gives_no_memories_until_it_has_passed(
     settings: Settings, app: Callable[[], Flask], looking: Looking
 ) -> None:
@@ -425,8 +440,11 @@ def test_a_server_that_ends_while_it_checks_holds_nobody_up(
 ) -> None:
     started = app()
     assert client_of(started, conversation[0]).get(conversation[1]).status_code == 503
-    end(started, settings)
-    with open_store(settings.users_dir).reading() as connection:
+    state = started.extensions[EXTENSION]
+    with pytest.raises(StoreBeingCheckedError), state.database.reading():
+        pass
+    state.server.end()
+    with state.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1
 
 
