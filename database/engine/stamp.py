@@ -20,8 +20,6 @@ from pathlib import Path
 from .sqlite import LogMoved, connect_for_checkpoints, move_log
 
 log = logging.getLogger(__name__)
-_HEADER_BYTES = 100
-"""Of the file: it counts SQLite's changes."""
 _SALTS = slice(16, 24)
 """Of the log: two random numbers, which change whenever the log begins anew."""
 _locks: dict[Path, threading.Lock] = {}
@@ -31,7 +29,7 @@ _locks: dict[Path, threading.Lock] = {}
 class _Stamp:
     """What is stored. salts: of the log, "" without one. moved: how many of the log's pages the file has got."""
 
-    state: tuple[int | str, ...]
+    state: tuple[int, ...]
     salts: str
     moved: int
     is_checked: bool
@@ -153,15 +151,18 @@ class FileStamp:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
 
-    def _state(self) -> tuple[int | str, ...]:
-        """What tells one state of the file from others; () where it can't be read."""
+    def _state(self) -> tuple[int, ...]:
+        """What tells one state of the file from others; () where it can't be read.
+
+        The file is not opened: to close it again would take from this process SQLite's locks of it, as POSIX has it
+        (https://sqlite.org/howtocorrupt.html, 2.2), and whoever reads it next would move the log away from under us.
+        """
         try:
-            with self._file.open("rb") as file:
-                header, status = file.read(_HEADER_BYTES), os.fstat(file.fileno())
+            status = self._file.stat()
         except OSError:
             return ()
         # The system alone sets `st_ctime`: who sets the time of change back changes this one.
-        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, header.hex()
+        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _salts(log_file: Path) -> str:

@@ -91,6 +91,18 @@ def test_a_log_that_has_become_long_is_moved_and_the_file_stays_checked(database
     assert FileStamp(database.file).is_checked()
 
 
+def test_looking_at_the_stamp_lets_nobody_move_the_log_away(database: Database) -> None:
+    log = database.file.with_name("x.sqlite-wal")
+    FileStamp(database.file).is_checked()
+    # To close a file that it has open would take SQLite's locks from this process: the other would believe itself last.
+    program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM pieces'); c.close()"
+    subprocess.run([sys.executable, "-c", program, str(database.file)], check=True)
+    assert log.exists()
+    database.write(add)
+    with closing(sqlite3.connect(database.file)) as other:
+        assert other.execute("SELECT COUNT(*) FROM pieces").fetchone() == (2,)
+
+
 @pytest.mark.parametrize("sets_time_back", [False, True])
 def test_one_byte_that_something_else_changes_is_noticed(database: Database, *, sets_time_back: bool) -> None:
     database.close()
