@@ -174,6 +174,8 @@ _MEMORIES = {
     "memories_fault": "Memories could not be looked through. The server's log says why.",
     "memories_damaged": "The knowledge base is damaged. `flask --app server data verify` says where; a backup brings "
     "it back.",
+    "memories_being_checked": "The knowledge base is being checked, since its file is not as this server left it. Try "
+    "again soon.",
     "memories_opening": "The knowledge base is still being opened. Try again soon.",
     "memories_closed": "The knowledge base can't be opened. See the log.",
     "memories_unavailable": "The knowledge base is not available.",

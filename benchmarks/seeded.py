@@ -16,6 +16,7 @@ from database.connection import close_store, open_store
 from database.conversations.conversation import ConversationListRow
 from database.conversations.listing import list_conversations
 from database.engine.database import Database
+from database.engine.stamp import FileStamp
 from database.history.reading import list_messages
 from database.messages.message import MessageRow
 from tests.live_server import NO_MODELS, PASSWORD, ROOT
@@ -103,7 +104,7 @@ class Bench:
         if self._copied is None:
             original = _seeded(self.size)
             self._copied = self.scratch("seeded")
-            shutil.copytree(original, self._copied, dirs_exist_ok=True)
+            copy_data(original, self._copied)
         return self._copied
 
     @property
@@ -117,7 +118,7 @@ class Bench:
             return closed(self)
         few = {"conversations": max(1, self.messages // 100), "messages": self.messages, "workspaces": 5}
         copied = self.scratch("moved")
-        shutil.copytree(_made(f"moved-{self.messages}", **few), copied, dirs_exist_ok=True)
+        copy_data(_made(f"moved-{self.messages}", **few), copied)
         return copied
 
     def searched(self, name: str) -> Path:
@@ -131,13 +132,13 @@ class Bench:
             claims=conversations,
         )
         copied = self.scratch(name)
-        shutil.copytree(original, copied, dirs_exist_ok=True)
+        copy_data(original, copied)
         return copied
 
     def knowledge(self, claims: int) -> Path:
         """A fresh copy of the seeded knowledge base of so many claims, as `LiveServer` takes it."""
         copied = self.scratch(f"knowledge-{claims}")
-        shutil.copytree(_made(f"knowledge-{claims}", conversations=0, claims=claims), copied, dirs_exist_ok=True)
+        copy_data(_made(f"knowledge-{claims}", conversations=0, claims=claims), copied)
         return copied
 
     @property
@@ -196,6 +197,15 @@ def seed(folder: Path, **options: Any) -> None:
 def environ(data_dir: Path) -> Mapping[str, str]:
     """The environment of a command on a data folder, without models."""
     return {**os.environ, **NO_MODELS, "ANAPHORA_DATA_DIR": str(data_dir)}
+
+
+def copy_data(original: Path, folder: Path) -> None:
+    """Copy seeded data into `folder`; a server takes the stores for those that it left there."""
+    shutil.copytree(original, folder, dirs_exist_ok=True)
+    for name in ("users.db", "pkb.sqlite"):
+        stamp = FileStamp(folder / "data" / "users" / name)
+        stamp.begin_check()
+        stamp.end_check()
 
 
 def closed(bench: Bench) -> Path:

@@ -13,8 +13,9 @@ from database.engine.backend import Backend
 from database.engine.database import Database
 from database.engine.errors import StorageFailedError
 from database.engine.sqlite import SQLiteFile, connect_sqlite
-from database.engine.transfer_mark import refuse_half_filled
+from database.engine.stamp import FileStamp
 from database.search.indexing import index_mending
+from database.transfer.mark import refuse_half_filled
 
 from .migrations import migrate
 
@@ -77,6 +78,8 @@ def open_database(
         raise StorageFailedError(f"The data folder can't be written: {error.strerror or error}.") from error
     opened = unmigrated_database(folder, synchronous=synchronous, database_url=database_url)
     try:
+        if opened.backend.file is not None:
+            FileStamp(opened.backend.file).remove_if_log_is_cut()
         migrate(opened)
         if not may_be_half_filled:
             refuse_half_filled(opened)

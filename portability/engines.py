@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.connection import open_database, unmigrated_database
-from database.engine.transfer_mark import begin_transfer, end_transfer, source_of_transfer
 from database.schema import messages
 from database.transfer.copying import TableFinding, renew_statistics, transfer_round
 from database.transfer.fulltext import index_messages
+from database.transfer.mark import begin_transfer, end_transfer, source_of_transfer
 from database.transfer.postgresql import drop_schema
 from database.transfer.tables import StoreTables, count_of, main_tables, occupied_tables
 from truth_management_system import PKBConfig, PKBDatabase, get_database

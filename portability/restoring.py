@@ -99,7 +99,7 @@ def restore(
 
 def _is_in_use(data_dir: Path) -> bool:
     """Whether there is more than the empty store that a first start creates."""
-    made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm")}
+    made = {Path(ACCOUNTS).name + suffix for suffix in ("", "-wal", "-shm", "-checked")}
     users = data_dir / _USERS
     strange = users.is_dir() and any(path.name not in made for path in users.iterdir())
     return strange or holds_rows(data_dir / ACCOUNTS, _PEOPLE)

@@ -33,7 +33,7 @@ from database.schema import activities as activity_rows
 from tests.live_server import PASSWORD, LiveServer
 
 from ..figures import Figure, of_samples, timed
-from ..seeded import DATA, DOMAIN, EMAIL, Bench
+from ..seeded import DATA, DOMAIN, EMAIL, Bench, copy_data
 
 STRANGER = "stranger@example.org"
 _SEED = 20260308
@@ -69,7 +69,7 @@ def activities(bench: Bench) -> Iterator[Figure]:
     original = DATA / f"activities-{bench.size.messages}"
     yield from _fill(original, bench.size.messages)
     folder = bench.scratch("activities")
-    shutil.copytree(original, folder, dirs_exist_ok=True)
+    copy_data(original, folder)
     users_dir = str(folder / "data" / "users")
     data = _read(open_store(users_dir), folder)
     _check_short_ids(data)

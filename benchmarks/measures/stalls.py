@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-import shutil
 import time
 import uuid
 from collections import defaultdict
@@ -20,7 +19,7 @@ from tests.live_server import PASSWORD, LiveServer
 
 from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples
-from ..seeded import EMAIL, Bench
+from ..seeded import EMAIL, Bench, copy_data
 from .imports import upload_export, write_export
 
 _EVERY = 0.25
@@ -258,7 +257,7 @@ def _request(port: int, method: str, path: str, client: Client | None, body: obj
 @contextmanager
 def _site(bench: Bench, load: Load) -> Iterator[Site]:
     folder = bench.scratch("stalls")
-    shutil.copytree(bench.small, folder, dirs_exist_ok=True)
+    copy_data(bench.small, folder)
     with running() as address:
         server = LiveServer(folder, _environ(address, load))
         try:

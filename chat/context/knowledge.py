@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
 _PATIENCE = 1.5
-_DAMAGED = say("memories_damaged")
+_DAMAGED, _BEING_CHECKED = say("memories_damaged"), say("memories_being_checked")
 
 _opened: dict[str, KnowledgeAccess] = {}
 _lock = threading.Lock()
@@ -75,12 +75,17 @@ class KnowledgeAccess:
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
         self._damage: str | None = None
+        self.is_being_checked = False
 
     def set_damage(self, damage: str | None) -> None:
         """Record the result of a file check; while the file is damaged, nothing is read from it."""
         if damage is not None and self._damage is None:
             log.error("%s; nothing is read from it until a backup is restored", damage)
         self._damage = damage
+
+    def hold(self, seconds: float | None) -> None:
+        """Read nothing from the file while it is checked first, for about so many seconds; None: that has ended."""
+        self.is_being_checked = seconds is not None
 
     def for_user(self, user_email: str) -> StructuredAPI:
         """What `user_email` sees of it. Raises KnowledgeUnavailableError where the store can't be opened."""
@@ -93,6 +98,8 @@ class KnowledgeAccess:
         """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again."""
         if self._damage is not None:
             raise KnowledgeUnavailableError(_DAMAGED)
+        if self.is_being_checked:
+            raise KnowledgeUnavailableError(_BEING_CHECKED)
         spent: _Opening | None = None
         with self._lock:
             if self._opening is not None and self._opening.is_spent():
@@ -107,7 +114,8 @@ class KnowledgeAccess:
     def is_empty(self, user_email: str) -> bool:
         """Whether `user_email` surely has no memories; False where the store is not open, or can't be read."""
         opening = self._opening
-        opened = opening.opened() if opening is not None and self._damage is None else None
+        is_closed = self._damage is not None or self.is_being_checked
+        opened = opening.opened() if opening is not None and not is_closed else None
         try:
             return opened is not None and not ClaimCRUD(opened, user_email).has_any()
         except KnowledgeUnavailableError:

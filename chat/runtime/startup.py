@@ -12,6 +12,7 @@ import logging
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -36,6 +37,7 @@ from language_models.roles import ModelRoles
 log = logging.getLogger(__name__)
 _LOCK_FILE = "server.lock"
 _CHECK_SECONDS = 1.0
+_LOOK_SECONDS = 0.05
 _HELD_SECONDS, _AFTER_FAILURE = 1.0, 0.25
 _OTHERS_SECONDS = RENEW_SECONDS + 0.5
 """Within this time every living server has taken the lock of the database again, and has renewed its leases."""
@@ -138,31 +140,64 @@ class ServerProcess:
         self._lost_database = False
         self._begun_in: int | None = None
         self._running: Future[None] | None = None
+        self._starts_upkeep = True
+        self._awaits_check = False
         self._watches: tuple[FileWatch, ...] = ()
 
     def begin(self, *, upkeep: bool = True) -> None:
         """Lock the store until the process ends, recover from crashes, and start the upkeep. Idempotent.
 
         `python server.py` calls this before it listens; under another WSGI server the first request does. upkeep: start
-        models and indexing in the background; False if the caller's event loop does that. Raises ServerRunningError,
-        and StoreError if the store can't be written; it may be called again then.
+        models and indexing in the background; False if the caller's event loop does that. Where the store has to be
+        checked first, which takes long, the rest is done when that has ended; until then the store refuses to be read.
+        Raises ServerRunningError, and StoreError if the store can't be written; it may be called again then.
         """
         if self._lost_database:
             raise ServerRunningError(_DATABASE_TAKEN)
-        if self._begun_in == os.getpid():
+        if self._begun_in == os.getpid() or self._is_store_held():
             return
         with self._lock:
             if self._begun_in == os.getpid():
                 return
+            # Who asks later does not know whether the caller's event loop does the upkeep.
+            self._starts_upkeep = self._starts_upkeep if self._awaits_check else upkeep
             if not is_held_here(self._data_dir):
                 self._holding.enter_context(held_data_folder(self._data_dir, shared=self._database.backend.is_shared))
             hold = self._hold_database()
-            self._put_in_order(hold)
-            hold.share()
-            self._duties.begin()  # from now on the others wait for what this one answers
-            if upkeep:
-                self._running = self._turns.in_background(self._start())
-            self._begun_in = os.getpid()
+            self._prepare(hold)
+            if self._database.check_ends_at is not None:
+                self._awaits_check = True
+                return
+            self._begin_serving(hold)
+            self._awaits_check = False
+
+    def await_check(self) -> None:
+        """Where `begin` left the check of the store to be waited for: wait for it, and end what was begun."""
+        while self._is_store_held():
+            time.sleep(_LOOK_SECONDS)
+        self.begin()
+
+    def _is_store_held(self) -> bool:
+        return self._awaits_check and self._database.check_ends_at is not None
+
+    def _begin_serving(self, hold: ServerHold) -> None:
+        if hold.is_alone() and self._database.damage is None:
+            bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
+        hold.share()
+        self._duties.begin()  # from now on the others wait for what this one answers
+        if self._starts_upkeep:
+            self._running = self._turns.in_background(self._start())
+        self._begun_in = os.getpid()
+
+    def _after_check(self) -> None:
+        """Go on with `begin`, where that did not wait for the check of the store."""
+        with self._lock:
+            has_to = self._awaits_check
+        if has_to:
+            try:
+                self.begin()
+            except (ServerRunningError, StoreError) as error:
+                log.warning("the server has to wait: %s", error)  # the next request tries again
 
     def _hold_database(self) -> ServerHold:
         """Register as a server of the database, the only one during recovery. Raises ServerRunningError."""
@@ -186,16 +221,14 @@ class ServerProcess:
             if processes_left(database=self._database) != left:
                 hold.share()  # one has renewed its leases
 
-    def _put_in_order(self, hold: ServerHold) -> None:
-        """Recover from a crash if no other server runs; turns that one abandons are closed when their leases expire."""
+    def _prepare(self, hold: ServerHold) -> None:
+        """What comes before the store is read."""
         is_alone = hold.is_alone()
         if self._database.backend.is_shared:
             self._check_folder(is_alone=is_alone)
         if is_alone:
             self._tidy()
         self._watch_files()
-        if is_alone and self._database.damage is None:
-            bring_in_order(database=self._turns.database, report_of=self._turns.report_of)
 
     def _check_folder(self, *, is_alone: bool) -> None:
         """Raises ServerRunningError if other servers of the database use another data folder."""
@@ -230,22 +263,29 @@ class ServerProcess:
             self._release_duties()
         self._let_go()
         self._begun_in = self._running = None
+        self._awaits_check = False
 
     def _release_duties(self) -> None:
         with contextlib.suppress(StoreError):
             self._duties.release()
 
     def _watch_files(self) -> None:
-        """Check both files for damaged pages; the first request waits up to a second for the result."""
+        """Check both files for damaged pages; the first request waits, up to a second for a large one."""
         if not self._watches:
-            file = self._knowledge.file
-            memories = FileWatch(file, told=self._knowledge.set_damage) if file is not None else None
-            self._watches = tuple(watch for watch in (watch_store(self._database), memories) if watch is not None)
+            knowledge, file = self._knowledge, self._knowledge.file
+            memories = None if file is None else FileWatch(file, told=knowledge.set_damage, held=knowledge.hold)
+            store = watch_store(self._database, ended=self._after_check)
+            self._watches = tuple(watch for watch in (store, memories) if watch is not None)
             for watch in self._watches:
                 watch.begin(wait=_CHECK_SECONDS)
 
     async def keep_up(self) -> None:
-        """Run the upkeep, and check every second that the database is still held; until it is cancelled."""
+        """Run the upkeep, and check every second that the database is still held; until it is cancelled.
+
+        Nothing is done before the store may be read.
+        """
+        while self._awaits_check:  # noqa: ASYNC110 - a thread ends it
+            await asyncio.sleep(_LOOK_SECONDS)
         try:
             await asyncio.gather(self._upkeep(), self._keep_checking())
         finally:

@@ -87,6 +87,7 @@ def _serves_here(state: AppState, serving: ExitStack) -> bool:
             state.server.begin(upkeep=False)
         except ServerRunningError:
             return False
+        state.server.await_check()
         serving.push(queue.pop_all())
     serving.callback(state.server.end)
     return True

@@ -7,11 +7,13 @@ for two flushes and for pages all over the file: a hundred times as long as for 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from .sqlite import LOG_BYTES, connect_for_checkpoints, move_log
+from .stamp import FileStamp
 
 log = logging.getLogger(__name__)
 _TIMES = 4
@@ -27,6 +29,7 @@ class Checkpoints:
 
     def __init__(self, file: Path, *, writing: threading.Lock) -> None:
         self._file = file
+        self._stamp = FileStamp(file)
         # SQLite keeps the log beside the file that a link leads to.
         real = file.resolve()
         self._log = real.with_name(f"{real.name}-wal")
@@ -49,6 +52,10 @@ class Checkpoints:
         if size > self._long:
             self._long = size + LOG_BYTES
             self._begin()
+
+    def closing_files(self) -> AbstractContextManager[object]:
+        """Around the closing of connections: SQLite moves the log into the file when the last one is closed."""
+        return self._stamp.moving()
 
     def close(self) -> None:
         """Wait for the checkpoint that is being made, and make no further one."""
@@ -86,18 +93,21 @@ class Checkpoints:
 
     def _make(self) -> None:
         with closing(connect_for_checkpoints(self._file)) as connection:
-            for _ in range(_TIMES):
-                left = move_log(connection)
-                if left is None:
-                    return
-                if left <= _FEW_PAGES:
-                    break
-            else:
-                return  # a reader needs what the file holds
-            if self._log.stat().st_size > 2 * LOG_BYTES:
+            if self._moved_beside(connection) and self._log.stat().st_size > 2 * LOG_BYTES:
                 # What has come since is little. Once all of it is moved, the next transaction begins the log anew.
-                with self._writing:
-                    move_log(connection)
+                with self._writing, self._stamp.moving() as move:
+                    move.note(move_log(connection))
+
+    def _moved_beside(self, connection: sqlite3.Connection) -> bool:
+        """Move the log while others write; whether little is left, which a reader that needs the file prevents."""
+        with self._stamp.moving() as move:
+            for _ in range(_TIMES):
+                made = move.note(move_log(connection))
+                if made is None:
+                    return False
+                if made.left <= _FEW_PAGES:
+                    return True
+        return False
 
 
 class NoCheckpoints:
@@ -105,6 +115,10 @@ class NoCheckpoints:
 
     def after_commit(self) -> None:
         """Nothing is asked for."""
+
+    def closing_files(self) -> AbstractContextManager[object]:
+        """Nothing is moved."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing is waited for."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
@@ -34,6 +35,7 @@ from .errors import (
     SearchIndexDamagedError,
     StorageBusyError,
     StorageFailedError,
+    StoreBeingCheckedError,
     StoreError,
 )
 from .pool import HandedOver, KeptConnections, LoopFuture
@@ -113,7 +115,8 @@ class Database:
     InvalidChangeError; an IntegrityError is raised as it is, since only the caller knows what a conflict means.
 
     folder: `users_dir`. damage: what the watch over the file has found (`soundness`). While it is set nothing is read
-    and only running answers are written. on_damage: called where SQLite reports damage, in a watched store. on_changes:
+    and only running answers are written; nor is before `check_ends_at`, until when the file is probably being checked
+    (by `time.monotonic`), is None. on_damage: called where SQLite reports damage, in a watched store. on_changes:
     called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
     mend_indexes: has indexes made anew that were met damaged (`database.search.mending`). write_failure: of the last
     write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
@@ -128,6 +131,7 @@ class Database:
         self._jobs = _Jobs()
         self._count = itertools.count()
         self.damage: str | None = None
+        self.check_ends_at: float | None = None
         self.on_damage: Callable[[], None] | None = None
         self.on_changes: Callable[[Collection[str]], None] | None = None
         self.mend_indexes: Callable[..., object] | None = None
@@ -157,8 +161,8 @@ class Database:
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection whose statements all see one state of the database."""
-        if self.damage is not None:
-            raise DatabaseDamagedError
+        if self._is_closed_to_requests():
+            raise self._refusal()
         return self._readers.transaction()
 
     @contextmanager
@@ -172,7 +176,7 @@ class Database:
             yield self
             return
         apart = Database(backend, folder=self.folder)
-        apart.damage, apart.on_damage = self.damage, self.on_damage
+        apart.damage, apart.on_damage, apart.check_ends_at = self.damage, self.on_damage, self.check_ends_at
         try:
             yield apart
         finally:
@@ -195,8 +199,8 @@ class Database:
         return future
 
     def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | LoopFuture) -> None:
-        if self.damage is not None and urgency is not Urgency.STREAM:
-            outcome.set_exception(DatabaseDamagedError())
+        if urgency is not Urgency.STREAM and self._is_closed_to_requests():
+            outcome.set_exception(self._refusal())
             return
         with self._closing:  # a job behind the last one would never be run
             if self._closed:
@@ -260,13 +264,22 @@ class Database:
         if self._thread.ident:
             self._thread.join()
         self._checkpoints.close()
-        with self._writing:
+        with self._writing, self._checkpoints.closing_files():
             self._writer.close()
-        self._readers.close()
+            self._readers.close()
+
+    def _is_closed_to_requests(self) -> bool:
+        return self.damage is not None or self.check_ends_at is not None
+
+    def _refusal(self) -> StoreError:
+        if self.damage is not None:
+            return DatabaseDamagedError()
+        left = (self.check_ends_at or 0.0) - time.monotonic()
+        return StoreBeingCheckedError(seconds_left=left)
 
     def _begin_writing_here(self, urgency: Urgency) -> bool:
         """Take the writing connection for this thread, unless a job waits for it or uses it: none is overtaken."""
-        if self.damage is not None and urgency is not Urgency.STREAM:
+        if urgency is not Urgency.STREAM and self._is_closed_to_requests():
             return False
         with self._closing:
             return not self._closed and not self._submitted and self._writing.acquire(blocking=False)

@@ -42,6 +42,7 @@ StoreError
  │   └─ OnlyWithSQLiteError          a command on SQLite's file, where PostgreSQL holds the store
  ├─ StreamExpiredError               the events of an old answer are no longer kept one by one
  ├─ StorageBusyError                 locked by another process for too long: try again
+ │   └─ StoreBeingCheckedError       the file is not as the program left it, and is looked through first
  ├─ StorageFailedError               disk full, read-only, or broken
  │   └─ DatabaseDamagedError         the file holds what SQLite would never have written
  ├─ SearchIndexDamagedError          a full-text index is damaged, and is being made anew from its rows: try again
@@ -50,12 +51,15 @@ StoreError
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Self
 
 from sentences import say
 
 _LONGEST_NAME = 100
+_LONGEST_RETRY = 10
+"""So many seconds at most nobody asks again: how long a check takes is a guess."""
 
 
 class StoreError(Exception):
@@ -347,6 +351,20 @@ class StreamExpiredError(StoreError):
 
 class StorageBusyError(StoreError):
     """Another process held the database for too long. Trying again helps."""
+
+
+class StoreBeingCheckedError(StorageBusyError):
+    """The file of the database is not as the server left it: it answers nothing until SQLite has checked all of it.
+
+    retry_after: in seconds, when that has probably ended.
+    """
+
+    def __init__(self, *, seconds_left: float) -> None:
+        super().__init__(
+            "The stored data is being checked, since its file is not as this server left it. "
+            "Everything is back by itself when that has ended."
+        )
+        self.retry_after = min(max(math.ceil(seconds_left), 1), _LONGEST_RETRY)
 
 
 class StorageFailedError(StoreError):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -85,13 +85,25 @@ def connect_for_checkpoints(file: Path) -> sqlite3.Connection:
     return connection
 
 
-def move_log(connection: sqlite3.Connection) -> int | None:
+class LogMoved(NamedTuple):
+    """How many pages a write-ahead log has, and how many of them, the first ones, the file has got."""
+
+    pages: int
+    moved: int
+
+    @property
+    def left(self) -> int:
+        """How many pages the log alone has."""
+        return self.pages - self.moved
+
+
+def move_log(connection: sqlite3.Connection) -> LogMoved | None:
     """Move what no reader needs as it was from the log into the file, waiting for nobody.
 
-    Returns how many pages are left in the log; None where another connection is moving it. Raises sqlite3.Error.
+    Returns None where another connection is moving it. Raises sqlite3.Error.
     """
     is_busy, pages, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return None if is_busy else pages - moved
+    return None if is_busy else LogMoved(pages=max(pages, 0), moved=max(moved, 0))
 
 
 def _turn_on_wal(connection: sqlite3.Connection, *, wait_ms: int) -> None:

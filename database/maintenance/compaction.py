@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from database.engine.database import Database, Urgency
 from database.engine.errors import StorageBusyError
 from database.engine.sqlite import BUSY_TIMEOUT_MS, DRIVER_ERRORS, connect_sqlite, store_error
+from database.engine.stamp import FileStamp
 from database.search.vocabulary import forget_unsaid
 
 _PAGES_A_MERGE = 200
@@ -63,7 +64,7 @@ def compact_file(path: Path) -> None:
     where the log can't be emptied, since somebody reads for long.
     """
     try:
-        with closing(connect_sqlite(path)) as connection:
+        with FileStamp(path).moving(), closing(connect_sqlite(path)) as connection:
             # The rewritten file is built beside, which may take more than fits into memory.
             connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")

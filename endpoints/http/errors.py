@@ -253,6 +253,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(vault.NoRoomError, HTTPStatus.INSUFFICIENT_STORAGE, "quota_exceeded"),
     Row(vault.VaultBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(vault.VaultUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "vault_unavailable"),
+    Row(store.StoreBeingCheckedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_checking"),
     Row(store.StorageBusyError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_busy"),
     Row(store.DatabaseDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "storage_damaged"),
     Row(store.SearchIndexDamagedError, HTTPStatus.SERVICE_UNAVAILABLE, "search_index_damaged"),

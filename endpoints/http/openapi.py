@@ -58,6 +58,7 @@ _ANYBODYS_CODES = (
     "server_busy",
     "server_running",
     "storage_busy",
+    "storage_checking",
     "storage_damaged",
     "storage_failed",
 )

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import orjson
 from flask import Blueprint, Response
 
-from database.engine.errors import DatabaseDamagedError, StoreError
+from database.engine.errors import DatabaseDamagedError, StoreBeingCheckedError, StoreError
 from database.maintenance.soundness import require_usable
 from endpoints.http.headers import DEFAULT_HEADERS
 from endpoints.http.responses import json_reply
@@ -65,12 +65,12 @@ def readyz() -> Response:
 def readiness() -> dict[str, str]:
     """What `/readyz` says."""
     store = _store_state()
-    knowledge = "ok" if current_state().knowledge.is_available() else "failed"
+    knowledge = _knowledge_state()
     model = current_state().models.states()["main"].phase
     parts = {"store": store, "knowledge": knowledge, "model": model, "broker": (broker := _broker_state())}
     if store != "ok" or model in _COMING:
         return {"status": "not_ready", **parts}
-    is_whole = "failed" not in (knowledge, broker) and model in _ABLE
+    is_whole = knowledge == "ok" and broker != "failed" and model in _ABLE
     return {"status": "ready" if is_whole else "degraded", **parts}
 
 
@@ -82,10 +82,20 @@ def _broker_state() -> str:
     return "ok" if broker.is_up else "failed"
 
 
+def _knowledge_state() -> str:
+    """Whether memories can be read."""
+    knowledge = current_state().knowledge
+    if knowledge.is_being_checked:
+        return "checking"
+    return "ok" if knowledge.is_available() else "failed"
+
+
 def _store_state() -> str:
     """Whether the store can be read and written, and whether its file is whole."""
     try:
         require_usable(database=current_state().database)
+    except StoreBeingCheckedError:
+        return "checking"
     except DatabaseDamagedError:
         return "damaged"
     except StoreError:

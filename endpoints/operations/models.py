@@ -16,12 +16,13 @@ class Health(Shape):
 class Readiness(Shape):
     """Whether the stores and the main model can do their work.
 
-    broker: Valkey at REDIS_URL; where it failed, processes look into the store instead.
+    checking: the file is looked through before anything is read from it. broker: Valkey at REDIS_URL; where it failed,
+    processes look into the store instead.
     """
 
     status: Literal["ready", "degraded", "not_ready"]
-    store: Literal["ok", "failed", "damaged"]
-    knowledge: Literal["ok", "failed"]
+    store: Literal["ok", "failed", "damaged", "checking"]
+    knowledge: Literal["ok", "failed", "checking"]
     model: str
     broker: Literal["ok", "failed", "none"]
 

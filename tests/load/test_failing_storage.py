@@ -26,6 +26,8 @@ from tests.live_server import ROOT, LiveServer, free_port
 from tests.load.crash import messages_of
 from tests.load.invariants import broken_invariants
 
+_WRITTEN_AT_LEAST = 16_384
+"""Bytes of the log of changes, in mid-answer; no log for people is as long."""
 PIECES = tuple(f"piece {number}, " for number in range(20))
 WHOLE = "".join(PIECES)
 
@@ -44,9 +46,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def full_disk(server: LiveServer) -> Iterator[None]:
-    """While the context lasts no file of the server may grow beyond what its log of changes has by now."""
+    """While the context lasts no file of the server may be written behind its beginning, as little as that is.
+
+    Its log of changes may begin anew in a file that is long already: what it has by now is no limit.
+    """
     assert server.process is not None
-    size = (Path(server.users_dir) / "users.db-wal").stat().st_size
+    size = _WRITTEN_AT_LEAST
+    assert (Path(server.users_dir) / "users.db-wal").stat().st_size > size
     soft, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -20,12 +20,12 @@ from database import schema
 from database.accounts.users import create_user
 from database.connection import close_store, open_database, open_store
 from database.conversations.repository import create_conversation
-from database.engine.transfer_mark import StoreBeingFilledError
 from database.history.reading import list_messages
 from database.schema import messages, metadata
 from database.search.indexing import index_pending
 from database.transfer import tables as main
 from database.transfer.copying import RowRefusedError, TableFinding
+from database.transfer.mark import StoreBeingFilledError
 from database.transfer.ranges import UnorderedKeyError
 from database.turns.turns import accept_turn, finish_turn
 from portability.engines import Place, TableCount, TransferError, opened_stores, place_at, plan_transfer, transfer

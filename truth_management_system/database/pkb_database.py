@@ -18,6 +18,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import SearchIndexDamagedError, StorageBusyError, StoreError
 from database.engine.sqlite import SQLiteFile
+from database.engine.stamp import FileStamp
 from database.engine.statements import Prepared
 from database.maintenance.statistics import renew_statistics
 from sentences import say
@@ -86,7 +87,10 @@ class PKBDatabase:
                     self.config.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise KnowledgeUnavailableError(f"The knowledge base can't be opened: {error.strerror}.") from error
-            self._store = Database(_backend(self.config), folder=self.config.path.parent)
+            backend = _backend(self.config)
+            if backend.file is not None and not self._in_memory:
+                FileStamp(backend.file).remove_if_log_is_cut()
+            self._store = Database(backend, folder=self.config.path.parent)
             self._store.mend_indexes = None if self.is_postgresql else sqlite.index_mending()
         return self
 

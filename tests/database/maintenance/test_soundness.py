@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
 from chat.context.knowledge import close_knowledge, knowledge_in
 from database.accounts.sessions import create_session
@@ -19,7 +23,8 @@ from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Urgency
-from database.engine.errors import DatabaseDamagedError, StorageFailedError
+from database.engine.errors import DatabaseDamagedError, StorageFailedError, StoreBeingCheckedError
+from database.engine.stamp import FileStamp
 from database.history.reading import list_messages
 from database.maintenance import soundness
 from database.maintenance.soundness import FileWatch, find_damage, require_usable, watch_store
@@ -30,6 +35,7 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from server import create_app
 from settings import Settings, load_settings
+from truth_management_system.interface.structured_api import KnowledgeUnavailableError
 
 ADA = "ada@example.org"
 PAGE = 4096
@@ -219,6 +225,243 @@ def test_a_damaged_knowledge_base_gives_no_memories_until_its_file_is_whole(
     assert (ready.json["store"], ready.json["knowledge"]) == ("ok", "failed")
     restore(file, sound)
     eventually(lambda: bool(started.extensions[EXTENSION].knowledge.is_available()))
+
+
+class Looking:
+    """Holds every check of a file until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._may_go = threading.Event()
+        self.files: list[str] = []
+        self.ended = 0
+        look = soundness.find_damage
+
+        def held(path: Path, **options: Any) -> tuple[str, str] | None:
+            self.files.append(path.name)
+            assert self._may_go.wait(120)
+            found = look(path, **options)
+            self.ended += 1
+            return found
+
+        monkeypatch.setattr(soundness, "find_damage", held)
+        # All files are large ones, and none is waited for.
+        monkeypatch.setattr(soundness, "_QUICK_BYTES", -1)
+        monkeypatch.setattr("chat.runtime.startup._CHECK_SECONDS", 0.0)
+
+    def let_go(self) -> None:
+        self._may_go.set()
+
+    def hold(self) -> None:
+        self._may_go.clear()
+
+
+@pytest.fixture
+def looking(app: Callable[[], Flask], monkeypatch: pytest.MonkeyPatch) -> Iterator[Looking]:
+    looking = Looking(monkeypatch)
+    yield looking
+    looking.let_go()
+
+
+@pytest.fixture
+def conversation(settings: Settings, users_dir: str, take_turn: Callable[..., FinishedTurn]) -> tuple[str, str]:
+    """A session of somebody, and the path of their conversation, in a closed store."""
+    assert users_dir == settings.users_dir
+    create_user(database=open_store(users_dir), user_email=ADA, password="correct horse battery")
+    session = create_session(database=open_store(users_dir), user_email=ADA)
+    row = create_conversation(database=open_store(users_dir), user_email=ADA, domain="assistant")
+    take_turn(ADA, row.conversation_id, text="7 " * 60_000, answer="yes " * 9_000)
+    close_store(users_dir)
+    return session, f"/list_messages_by_conversation/{row.conversation_id}"
+
+
+def client_of(app: Flask, session: str) -> FlaskClient:
+    client = app.test_client()
+    client.set_cookie(SESSION_COOKIE, session)
+    return client
+
+
+def end(app: Flask, settings: Settings) -> None:
+    """Stop the server, as it does at SIGTERM."""
+    state = app.extensions[EXTENSION]
+    state.server.end()
+    state.knowledge.close()
+    close_store(settings.users_dir)
+
+
+def test_a_large_store_that_nobody_has_checked_answers_nothing_until_it_has_passed(
+    settings: Settings, app: Callable[[], Flask], looking: Looking, conversation: tuple[str, str]
+) -> None:
+    session, path = conversation
+    own = {"database": open_store(settings.users_dir), "user_email": ADA}
+    begun = create_conversation(**own, domain="assistant").conversation_id
+    accept_turn(**own, conversation_id=begun, text="What do whales sing?", config={})
+    close_store(settings.users_dir)
+
+    started = app()
+    client = client_of(started, session)
+    refused = client.get(path)
+    assert (refused.status_code, refused.json["code"]) == (503, "storage_checking")
+    assert int(refused.headers["Retry-After"]) >= 1
+    ready = client.get("/readyz")
+    assert (ready.status_code, ready.json["store"], ready.json["status"]) == (503, "checking", "not_ready")
+    assert client.get("/healthz").status_code == 200
+    page = client.get("/interface/", headers={"Accept": "text/html"})
+    assert (page.status_code, page.mimetype) == (503, "text/html")
+    assert "is being checked" in page.text
+    assert 'http-equiv="refresh"' in page.text
+    login = client.post("/login", json={"email": ADA, "password": "correct horse battery"})
+    assert (login.status_code, login.json["code"]) == (503, "storage_checking")
+    assert not looking.ended
+
+    looking.let_go()
+    # Nobody has to ask: what a start does is done as soon as it may be.
+    eventually(lambda: started.extensions[EXTENSION].server._begun_in is not None)
+    assert list_messages(database=open_store(settings.users_dir), user_email=ADA, conversation_id=begun)[1].status == (
+        "interrupted"
+    )
+    assert len(client.get(path).json) == 2
+    eventually(lambda: client.get("/readyz").json["store"] == "ok")
+
+
+def test_a_damaged_page_of_a_large_store_never_gives_an_answer(
+    settings: Settings, app: Callable[[], Flask], looking: Looking, conversation: tuple[str, str]
+) -> None:
+    session, path = conversation
+    spoil(Path(settings.users_dir) / "users.db")
+    client = client_of(app(), session)
+    first = client.get(path)
+    assert (first.status_code, first.json["code"]) == (503, "storage_checking")
+    looking.let_go()
+    codes = set()
+    while "storage_damaged" not in codes:
+        answer = client.get(path)
+        assert answer.status_code == 503
+        codes.add(answer.json["code"])
+    assert codes <= {"storage_checking", "storage_damaged"}
+    assert client.get("/readyz").json["store"] == "damaged"
+
+
+def test_a_store_that_was_stopped_answers_at_once_and_a_changed_one_is_checked_again(
+    settings: Settings, app: Callable[[], Flask], looking: Looking, conversation: tuple[str, str]
+) -> None:
+    session, path = conversation
+    looking.let_go()
+    first = app()
+    assert first.test_client().get("/healthz").status_code == 200
+    files = [Path(settings.users_dir) / name for name in ("users.db", "pkb.sqlite")]
+    eventually(lambda: all(FileStamp(file).is_checked() for file in files if file.exists()))
+    database = open_store(settings.users_dir)
+    create_conversation(database=database, user_email=ADA, domain="assistant")
+    end(first, settings)
+    looking.hold()
+
+    checks, looked = looking.ended, len(looking.files)
+    second = app()
+    assert len(client_of(second, session).get(path).json) == 2
+    assert looking.ended == checks, "it was not checked first"
+    eventually(lambda: "users.db" in looking.files[looked:])  # but it is behind
+    end(second, settings)
+
+    damage_the_last_page(files[0])
+    refused = client_of(app(), session).get(path)
+    assert (refused.status_code, refused.json["code"]) == (503, "storage_checking")
+
+
+def damage_the_last_page(file: Path) -> None:
+    status = file.stat()
+    with file.open("r+b") as opened:
+        opened.seek(-1, os.SEEK_END)
+        opened.write(b"x")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def test_damage_that_is_found_ends_the_trust_in_a_file(lived_in: Path) -> None:
+    told: list[str | None] = []
+    stamp = FileStamp(lived_in)
+    stamp.begin_check()
+    assert stamp.end_check()
+    watch = FileWatch(lived_in, told=told.append)
+    watch.check_soon()
+    assert not stamp.is_checked()
+    watch.begin(wait=30)
+    eventually(stamp.is_checked)
+    assert told == [None]
+    spoil(lived_in)
+    watch.check_soon()
+    eventually(lambda: len(told) > 1)
+    watch.stop()
+    assert "is damaged" in str(told[1])
+    assert not stamp.is_checked()
+
+
+def test_damage_that_leaves_no_trace_in_the_state_of_a_file_ends_the_trust_in_it_too(
+    lived_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str | None] = []
+    stamp = FileStamp(lived_in)
+    stamp.begin_check()
+    assert stamp.end_check()
+    monkeypatch.setattr(soundness, "find_damage", lambda *_given, **_options: ("messages", "a failing disk"))
+    watch = FileWatch(lived_in, told=told.append)
+    watch.begin(wait=30)
+    watch.stop()
+    assert told
+    assert not stamp.is_checked()
+
+
+def test_a_large_knowledge_base_gives_no_memories_until_it_has_passed(
+    settings: Settings, app: Callable[[], Flask], looking: Looking
+) -> None:
+    knowledge = knowledge_in(settings.users_dir)
+    knowledge.for_user(ADA).add_claim("I like whales", "fact", "work", auto_extract=False)
+    close_knowledge(settings.users_dir)
+    started = app()
+    held = started.extensions[EXTENSION].knowledge
+    ready = started.test_client().get("/readyz")
+    assert (ready.json["store"], ready.json["knowledge"]) == ("checking", "checking")
+    with pytest.raises(KnowledgeUnavailableError, match="is being checked"):
+        held.for_user(ADA)
+    assert not held.is_empty(ADA)
+    looking.let_go()
+    eventually(lambda: bool(held.is_available()))
+    ready = started.test_client().get("/readyz")
+    assert ready.json["knowledge"] == "ok"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_several_threads_find_what_one_finds(lived_in: Path, threads: int) -> None:
+    assert find_damage(lived_in, threads=threads) is None
+    spoil(lived_in)
+    assert find_damage(lived_in, threads=threads) is not None
+
+
+def test_a_server_that_ends_while_it_checks_holds_nobody_up(
+    settings: Settings, app: Callable[[], Flask], looking: Looking, conversation: tuple[str, str]
+) -> None:
+    started = app()
+    assert client_of(started, conversation[0]).get(conversation[1]).status_code == 503
+    state = started.extensions[EXTENSION]
+    with pytest.raises(StoreBeingCheckedError), state.database.reading():
+        pass
+    state.server.end()
+    with state.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+
+
+def test_a_command_that_becomes_the_server_waits_for_the_check(
+    settings: Settings, app: Callable[[], Flask], looking: Looking, conversation: tuple[str, str]
+) -> None:
+    state = app().extensions[EXTENSION]
+    state.server.begin(upkeep=False)
+    assert state.server._begun_in is None
+    with pytest.raises(StoreBeingCheckedError), state.database.reading():
+        pass
+    looking.let_go()
+    state.server.await_check()
+    assert state.server._begun_in == os.getpid()
+    assert state.server._running is None, "it asked for no upkeep"
+    with state.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
 
 
 def test_a_file_that_cannot_be_checked_is_not_taken_for_damaged(

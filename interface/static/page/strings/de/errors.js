@@ -10,6 +10,7 @@ export const errorWords = {
   too_many_turns: 'So viele deiner Nachrichten werden schon beantwortet, wie es zugleich sein dürfen. Warte, bis eine fertig ist.',
   knowledge_unavailable: 'Die Erinnerungen sind gerade nicht verfügbar.',
   storage_busy: 'Der Speicher ist gerade beschäftigt. Versuche es gleich noch einmal.',
+  storage_checking: 'Die gespeicherten Daten werden gerade geprüft, weil ihre Datei nicht so ist, wie dieser Server sie zurückgelassen hat. Danach ist alles von selbst wieder da.',
   storage_failed: 'Der Speicher hat einen Fehler gemeldet.',
   storage_damaged: 'Die gespeicherten Daten sind beschädigt. Die Administration dieses Servers kann sie prüfen und wiederherstellen.',
   search_index_damaged: 'Der Suchindex war beschädigt und wird neu angelegt. Versuche es gleich noch einmal.',

@@ -151,6 +151,7 @@ export const saidWords = {
   memories_did_not_fit: ({ count: n }) => `${count(n, 'weniger wichtige Erinnerung', 'weniger wichtige Erinnerungen')} weggelassen, weil das Modell dafür keinen Platz hat.`,
   memories_fault: 'Die Erinnerungen konnten nicht durchgesehen werden. Das Protokoll des Servers sagt, warum.',
   memories_damaged: 'Der Speicher der Erinnerungen ist beschädigt. „flask --app server data verify“ sagt, wo; eine Sicherung bringt ihn zurück.',
+  memories_being_checked: 'Der Speicher der Erinnerungen wird gerade geprüft, weil seine Datei nicht so ist, wie dieser Server sie zurückgelassen hat. Versuche es gleich noch einmal.',
   memories_opening: 'Der Speicher der Erinnerungen wird noch geöffnet. Versuche es gleich noch einmal.',
   memories_closed: 'Der Speicher der Erinnerungen lässt sich nicht öffnen. Das Protokoll des Servers sagt, warum.',
   memories_unavailable: 'Die Erinnerungen sind gerade nicht verfügbar.',

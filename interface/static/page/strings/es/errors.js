@@ -10,6 +10,7 @@ export const errorWords = {
   too_many_turns: 'Ya se están respondiendo todos los mensajes tuyos que se permiten a la vez. Espera a que termine uno.',
   knowledge_unavailable: 'Los recuerdos no están disponibles ahora.',
   storage_busy: 'El almacenamiento está ocupado. Inténtalo de nuevo en un momento.',
+  storage_checking: 'Se están comprobando los datos guardados, porque su archivo no está como este servidor lo dejó. Después, todo vuelve por sí solo.',
   storage_failed: 'El almacenamiento comunicó un error.',
   storage_damaged: 'Los datos guardados están dañados. La administración de este servidor puede comprobarlos y restaurarlos.',
   search_index_damaged: 'El índice de búsqueda estaba dañado y se está creando otra vez. Inténtalo de nuevo en un momento.',

@@ -151,6 +151,7 @@ export const saidWords = {
   memories_did_not_fit: ({ count: n }) => `Sin incluir: ${lesserMemories(n)}, porque no caben en el modelo.`,
   memories_fault: 'No se pudo buscar en los recuerdos. El registro del servidor dice por qué.',
   memories_damaged: 'El almacén de los recuerdos está dañado. «flask --app server data verify» dice dónde; una copia de seguridad lo recupera.',
+  memories_being_checked: 'El almacén de los recuerdos se está comprobando, porque su archivo no está como este servidor lo dejó. Inténtalo enseguida otra vez.',
   memories_opening: 'El almacén de los recuerdos aún se está abriendo. Inténtalo enseguida otra vez.',
   memories_closed: 'El almacén de los recuerdos no se puede abrir. El registro del servidor dice por qué.',
   memories_unavailable: 'Los recuerdos no están disponibles ahora.',

@@ -10,6 +10,7 @@ export const errorWords = {
   too_many_turns: '同时回答的消息数已达上限。请等其中一个完成。',
   knowledge_unavailable: '记忆目前不可用。',
   storage_busy: '存储正忙。请稍后再试。',
+  storage_checking: '正在检查存储的数据，因为其文件与此服务器离开时不同。检查结束后，一切会自动恢复。',
   storage_failed: '存储报告了错误。',
   storage_damaged: '存储的数据已损坏。此服务器的管理员可以检查并恢复。',
   search_index_damaged: '搜索索引已损坏，正在重新建立。请稍后再试。',

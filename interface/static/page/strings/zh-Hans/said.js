@@ -149,6 +149,7 @@ export const saidWords = {
   memories_did_not_fit: ({ count: n }) => `省略了 ${number(n)} 条次要记忆：模型容纳不下。`,
   memories_fault: '无法查看记忆。服务器日志说明了原因。',
   memories_damaged: '记忆的存储已损坏。“flask --app server data verify”会指出位置；备份可以恢复它。',
+  memories_being_checked: '正在检查记忆的存储，因为其文件与此服务器离开时不同。请稍后再试。',
   memories_opening: '记忆的存储仍在打开。请稍后再试。',
   memories_closed: '无法打开记忆的存储。服务器日志说明了原因。',
   memories_unavailable: '记忆目前不可用。',

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, delete, insert, inspect, select
 
-from .clock import now_iso
-from .database import Database
-from .errors import StorageFailedError
+from database.engine.clock import now_iso
+from database.engine.database import Database
+from database.engine.errors import StorageFailedError
 
 MARK = "transfer_in_progress"
 _mark = Table(
