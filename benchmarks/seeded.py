@@ -202,6 +202,11 @@ def environ(data_dir: Path) -> Mapping[str, str]:
 def copy_data(original: Path, folder: Path) -> None:
     """Copy seeded data into `folder`; a server takes the stores for those that it left there."""
     shutil.copytree(original, folder, dirs_exist_ok=True)
+    mark_as_left(folder)
+
+
+def mark_as_left(folder: Path) -> None:
+    """Have a server take the stores below `folder` for those that it left there, and check them behind."""
     for name in ("users.db", "pkb.sqlite"):
         stamp = FileStamp(folder / "data" / "users" / name)
         stamp.begin_check()

@@ -43,7 +43,7 @@ from tests.live_server import PASSWORD, LiveServer
 from ..fake_model import running, settings_for
 from ..figures import Figure, of_samples, percentile, ratio
 from ..load import resident_kb
-from ..seeded import DOMAIN, Bench
+from ..seeded import DOMAIN, Bench, mark_as_left
 from .engines import local_postgresql
 from .history import conversation_cache, gathered
 from .turn_cpu import wait_until_idle
@@ -172,6 +172,8 @@ def _crowded(home: Home, what: str, *, people: int, each: int) -> Iterator[Figur
             print(f"  {made:,} of {people:,} people", file=sys.stderr, flush=True)
     renew_statistics(database)
     database.close()
+    if home.database_url is None:
+        mark_as_left(home.folder)
     yield Figure(name=what, value=people * plan.messages / (time.monotonic() - begun), unit="messages/s")
 
 
@@ -179,10 +181,11 @@ def _in_this_process(homes: Mapping[str, Home], *, times: int) -> Measured:
     """What the parts of the program do, without a server."""
     measured = Measured()
     with ExitStack() as stack:
+        for home in homes.values():
+            _read_again(home)
         people = {name: Person(home.open(), home.user_email) for name, home in homes.items()}
         for person in people.values():
             stack.callback(person.database.close)
-            _read_again(person.database)
         for number in range(_WARM + _ROUNDS):
             for name, person in people.items():
                 _forget_names(person)
@@ -203,13 +206,13 @@ def _take(measured: Measured, what: str, store: str, work: Work, *, is_warm: boo
         measured.add(what, store, (time.perf_counter() - begun) * 1_000)
 
 
-def _read_again(database: Database) -> None:
+def _read_again(home: Home) -> None:
     """Into the memory of the machine what making the other stores has pushed out of it: the rows of 10 are warm.
 
     PostgreSQL's files were written last, and it holds parts of them itself.
     """
-    if database.backend.file is not None:
-        with database.backend.file.open("rb", buffering=0) as file:
+    if home.database_url is None:
+        with (home.folder / "data" / "users" / "users.db").open("rb", buffering=0) as file:
             while file.read(_READ_AT_ONCE):
                 pass
 
