@@ -18,6 +18,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
+    and_,
     bindparam,
     cast,
     exists,
@@ -42,7 +43,10 @@ from .tags import tag_key
 T = TypeVar("T")
 _c = conversations.c
 _place = conversation_workspaces.c
-_PLACE = conversations.outerjoin(conversation_workspaces, _place.conversation_id == _c.conversation_id)
+# Joined by owner, too: where many people have many, PostgreSQL reads a person's places at once instead of one by one.
+_PLACE = conversations.outerjoin(
+    conversation_workspaces, and_(_place.conversation_id == _c.conversation_id, _place.user_email == _c.user_email)
+)
 # The first columns of ConversationListRow in its order, and then the place; what is the same for all, or read once for
 # all, is added later.
 _COLUMNS: list[ColumnElement[Any]] = [

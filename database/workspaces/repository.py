@@ -371,7 +371,13 @@ def _conversation_counts(connection: Connection, *, user_email: str, domain: str
     query = (
         select(_place.workspace_id, func.count())
         .outerjoin_from(
-            conversations, conversation_workspaces, _place.conversation_id == conversations.c.conversation_id
+            conversations,
+            conversation_workspaces,
+            # By owner, too, as in the list of conversations.
+            and_(
+                _place.conversation_id == conversations.c.conversation_id,
+                _place.user_email == conversations.c.user_email,
+            ),
         )
         .where(
             conversations.c.user_email == user_email,
