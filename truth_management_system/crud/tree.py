@@ -13,7 +13,7 @@ from ..database import Prepared
 from ..database.audit_log import ChangeSet
 from ..errors import CycleError
 from ..models import Context, Tag
-from ..schema.operators import in_order
+from ..schema.operators import in_order, unindexed
 from .groups import Groups
 
 DEEPEST = 10
@@ -85,8 +85,9 @@ class Trees(Groups[Node]):
         top = top.where(group.c[cls.key] == bindparam(f"identity{place}"), group.c.user_email == bindparam("user"))
         below = top.cte(f"below{place}", recursive=True)
         # The owner goes along from step to step: compared with a parameter, SQLite would first read all groups of
-        # everybody, to make a Bloom filter of this person's.
-        is_below = (group.c[cls.parent] == below.c.id) & (group.c.user_email == below.c.owner)
+        # everybody, to make a Bloom filter of this person's. By the parent, since few groups lie below one: where most
+        # people have few, SQLite would read all of a person's in each step.
+        is_below = (group.c[cls.parent] == below.c.id) & (unindexed(group.c.user_email) == below.c.owner)
         next_level = select(group.c[cls.key], below.c.depth + literal_column("1"), below.c.owner)
         next_level = next_level.select_from(in_order(below, group, is_below))
         below = below.union(next_level.where(below.c.depth < literal_column(str(DEEPEST))))
