@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from database.search.index import UNSPACED, WORD, folded, words
@@ -55,7 +56,7 @@ def best(candidates: Sequence[tuple[int, str]], phrases: Phrases) -> list[int]:
             count = text.count(word)
             score += count / (count + allowance)
         scored.append((score * _SIDE_BY_SIDE if len(sought) > 1 and whole in text else score, number))
-    return [number for _, number in sorted(scored, key=lambda item: -item[0])]
+    return [number for _, number in sorted(scored, key=itemgetter(0), reverse=True)]
 
 
 def snippet(text: str, phrases: Phrases, *, beginning: bool) -> Snippet:
