@@ -9,12 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
 
+from conversation_reference_utils import is_activity_name, parse_references
 from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
 from database.engine.statements import Prepared, pipelined
 from database.messages.documents import Documents, store_documents
-from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
+from database.messages.message import MESSAGE_INDEX, MessageRow, answering_model, previewed, text_beginning
 from database.schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")
@@ -98,6 +99,24 @@ def add_to_report(
     known = connection.execute(select(messages.c.report).where(messages.c.message_id == message_id)).scalar()
     report = {entry["ref"]: entry for entry in [*(known or ()), *entries]}
     store_report_in(connection, list(report.values()), message_id=message_id, user_email=user_email)
+
+
+def forget_unnamed(connection: Connection, message: MessageRow, *, text: str) -> None:
+    """Take out of the report of a message what it named, and does not name any more now that it says `text`.
+
+    What was named beside its text stays, and so do documents, which are found in the text each time.
+    """
+    gone = _names_in(message.text) - _names_in(text) if message.report else set[str]()
+    kept = [entry for entry in message.report if entry["ref"] not in gone]
+    if len(kept) < len(message.report):
+        store_report_in(connection, kept, message_id=message.message_id, user_email=message.user_email)
+
+
+def _names_in(text: str) -> set[str]:
+    """The references in a text, as reports name them."""
+    named = parse_references(text)
+    names = {name if is_activity_name(name) else f"@{name}" for name in named.friendly_ids}
+    return names | {f"@memory:{claim_id}" for claim_id in named.claim_ids}
 
 
 def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:
