@@ -19,7 +19,7 @@ from database.messages.message import MESSAGE_INDEX, MessageRow, answering_model
 from database.schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")
-_ONE_MESSAGE = ("message", "activity")
+_ONE_MESSAGE = ("message", "activity", "file")
 _BACKLINKS = 200
 
 _PLACE = Prepared(
@@ -132,7 +132,8 @@ def backlinks(*, database: Database, user_email: str, message_id: str) -> list[d
 
     Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
     model, preview, created_at}`.
-    A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
+    A reference to a file of the message is one to the message, a reference to a range or a whole conversation is none.
+    Raises MessageNotFoundError.
     """
     with database.reading() as connection:
         _access(connection, user_email=user_email, message_id=message_id)

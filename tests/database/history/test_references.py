@@ -87,6 +87,18 @@ def test_two_references_in_one_message_are_one_backlink(
     assert counts(database, rooms[0]) == [0, 1]
 
 
+def test_a_reference_to_a_file_of_a_message_is_a_backlink_of_the_message(
+    database: Database, rooms: tuple[str, str], turns: Turns
+) -> None:
+    target, source = turns
+    report(database, source, entry(rooms[0], target.response_message_id, kind="file"))
+    assert len(links(database, target)) == 1
+    assert counts(database, rooms[0]) == [0, 1]
+    # What is attached to the message itself names no other.
+    report(database, source, {"ref": "@its_file_1", "kind": "file", "status": "resolved", "target": {"number": 1}})
+    assert links(database, target) == []
+
+
 def test_a_second_report_takes_the_place_of_the_first(database: Database, rooms: tuple[str, str], turns: Turns) -> None:
     target, source = turns
     report(database, source, entry(rooms[0], target.response_message_id))
