@@ -30,6 +30,7 @@ from database.search.vectors import renew_vectors_of_moved
 
 from .branches import BranchTree, branches_of
 from .reading import access_message, access_settled
+from .references import forget_unnamed
 from .summary import forget_summary
 
 
@@ -63,6 +64,9 @@ def edit_message(
 ) -> MessageRow:
     """Replace a message's text and keep the old one in its history. The short hash stays. The same text is no change.
 
+    What it does not refer to any more is told so: it is in neither the report nor the backlinks. What it refers to anew
+    comes in when it is answered again.
+
     index: where the caller saw the message, 1-based; None: don't check.
     based_on: what the caller saw there; None: don't check.
     Raises ConversationNotFoundError, MessageNotFoundError, StaleIndexError, StaleTextError, TurnInProgressError (the
@@ -85,6 +89,7 @@ def edit_message(
         connection.execute(
             update(messages).where(messages.c.seq == message.seq).values(text=new_text, edited_at=replaced_at)
         )
+        forget_unnamed(connection, message, text=new_text)
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id)
         _record(connection, message, "changed", edited_at=replaced_at)

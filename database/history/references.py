@@ -9,16 +9,17 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
 
+from conversation_reference_utils import is_activity_name, parse_references
 from database.conversations.conversation import update_keeping_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
 from database.engine.statements import Prepared, pipelined
 from database.messages.documents import Documents, store_documents
-from database.messages.message import MESSAGE_INDEX, answering_model, previewed, text_beginning
+from database.messages.message import MESSAGE_INDEX, MessageRow, answering_model, previewed, text_beginning
 from database.schema import conversation_aliases, conversations, message_references, messages
 
 _SIGNS = ("@", "#")
-_ONE_MESSAGE = ("message", "activity")
+_ONE_MESSAGE = ("message", "activity", "file")
 _BACKLINKS = 200
 
 _PLACE = Prepared(
@@ -100,6 +101,24 @@ def add_to_report(
     store_report_in(connection, list(report.values()), message_id=message_id, user_email=user_email)
 
 
+def forget_unnamed(connection: Connection, message: MessageRow, *, text: str) -> None:
+    """Take out of the report of a message what it named, and does not name any more now that it says `text`.
+
+    What was named beside its text stays, and so do documents, which are found in the text each time.
+    """
+    gone = _names_in(message.text) - _names_in(text) if message.report else set[str]()
+    kept = [entry for entry in message.report if entry["ref"] not in gone]
+    if len(kept) < len(message.report):
+        store_report_in(connection, kept, message_id=message.message_id, user_email=message.user_email)
+
+
+def _names_in(text: str) -> set[str]:
+    """The references in a text, as reports name them."""
+    named = parse_references(text)
+    names = {name if is_activity_name(name) else f"@{name}" for name in named.friendly_ids}
+    return names | {f"@memory:{claim_id}" for claim_id in named.claim_ids}
+
+
 def reference_rows(report: Sequence[Mapping[str, Any]], *, message_id: str, user_email: str) -> list[dict[str, Any]]:
     """The rows of `message_references` that a message's report makes."""
     return [
@@ -113,7 +132,8 @@ def backlinks(*, database: Database, user_email: str, message_id: str) -> list[d
 
     Each: `{message_id, conversation_id, conversation_friendly_id, title, message_index, message_short_hash, sender,
     model, preview, created_at}`.
-    A reference to a range or a whole conversation is none to the single message. Raises MessageNotFoundError.
+    A reference to a file of the message is one to the message, a reference to a range or a whole conversation is none.
+    Raises MessageNotFoundError.
     """
     with database.reading() as connection:
         _access(connection, user_email=user_email, message_id=message_id)

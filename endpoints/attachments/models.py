@@ -10,9 +10,9 @@ from endpoints.http.models import LARGEST_NUMBER, Query, Shape, Text
 
 
 class UploadQuery(Query):
-    """What the file is called."""
+    """What the file is called; a form says it as well."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=1_000)]
+    name: Annotated[Text, Field(min_length=1, max_length=1_000)] | None = None
 
 
 class AttachmentItem(Shape):

@@ -29,7 +29,7 @@ from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as attachment_models
-from .uploads import largest_attachment, receive_upload
+from .uploads import largest_attachment, receive_upload, uploaded_name
 
 blueprint = Blueprint("attachments", __name__)
 _SANDBOX = "default-src 'none'; sandbox"
@@ -42,18 +42,19 @@ _AT_ONCE = 256 * 1024
 
 @blueprint.post("/attachments")
 @works(Work.UPLOADS)
-@takes_upload(largest_attachment)
+@takes_upload(largest_attachment, form=True)
 @asks(attachment_models.UploadQuery)
 @answers(attachment_models.AttachmentItem, status=HTTPStatus.CREATED)
 @fails("quota_exceeded", "files_unavailable")
 def upload_attachment(query: attachment_models.UploadQuery) -> object:
-    """Upload a file for a message; the body is the file.
+    """Upload a file for a message: the body, or a form with it.
 
     413 `too_large`, 415 `unsupported_media_type` for what is no text, document or picture, 507 `quota_exceeded`.
     """
     files = _files()
     with receive_upload(files, most=largest_attachment(current_settings())) as received:
-        return _shape(files.store(current_user_email(), received, name=query.name))
+        name = query.name or uploaded_name() or "file"
+        return _shape(files.store(current_user_email(), received, name=name))
 
 
 @blueprint.get("/attachments/<attachment_id>")

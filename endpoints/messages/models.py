@@ -103,7 +103,10 @@ class AgentIdentity(Shape):
 
 
 class MessageItem(Shape):
-    """A message of a conversation. `source_agent_id`, `source_agent_title`: of the agent that asked, if one did."""
+    """A message of a conversation. `source_agent_id`, `source_agent_title`: of the agent that asked, if one did.
+
+    `usage`: what an answer took, as the event of its stream told it; null where that is not known.
+    """
 
     message_id: str
     text: str
@@ -130,6 +133,7 @@ class MessageItem(Shape):
     agent: AgentIdentity | None
     source_agent_id: str | None
     source_agent_title: str | None
+    usage: dict[str, Any] | None
 
 
 class EarlierText(Shape):

@@ -39,7 +39,7 @@ def list_messages_by_conversation(conversation_id: str, query: message_models.Me
         around=around,
         limit=query.limit,
     )
-    return [message_shape(row) for row in rows]
+    return [message_shape(row) | {"usage": row.config.get("usage")} for row in rows]
 
 
 @blueprint.get("/find_in_conversation/<conversation_id>")

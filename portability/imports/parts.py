@@ -50,6 +50,8 @@ _Name = Annotated[str, Field(min_length=1, max_length=100)]
 _LONGEST_TEXT = 50_000
 _LARGEST_KNOWLEDGE_BASE = 256 * 2**20
 """In bytes, of memories of the first implementation."""
+_LOG = "-wal"
+"""What SQLite has written last, where the file was copied while it was in use or its program was killed."""
 
 
 class _Fields(BaseModel):
@@ -138,7 +140,7 @@ class PartStore:
     ) -> tuple[Stored, int]:
         """See `StorePart`. The file is opened for reading alone."""
         try:
-            with file.on_disk(base.member, most=_LARGEST_KNOWLEDGE_BASE) as path:
+            with file.on_disk(base.member, most=_LARGEST_KNOWLEDGE_BASE, log=_LOG) as path:
                 payload, left_out = read_first_knowledge_base(path, user_email)
         except InvalidKnowledgeError as error:
             raise BrokenImportError(error.message) from None

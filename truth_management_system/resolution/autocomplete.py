@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BindParameter, Table, Text, and_, bindparam, literal_column, or_, select
+from sqlalchemy import BindParameter, CompoundSelect, Table, Text, and_, bindparam, func, literal_column, or_, select
 
 from database.engine.text import storable
 
@@ -18,7 +18,7 @@ from ..crud.contexts import ContextCRUD
 from ..database import PKBDatabase, Prepared
 from ..schema.fulltext import Query, Search, all_of, any_of, beginning, fulltext_index, matches, word
 from ..schema.operators import among, caseless, contains, in_order, newest_first, unindexed
-from ..schema.tables import claims, context_domains_catalog, contexts, entities, tags
+from ..schema.tables import claim_domains, claims, context_domains_catalog, contexts, entities, tags
 from ..search.fulltext import shortened
 from ..search.query_words import all_words
 from ..utils import name_key
@@ -55,9 +55,21 @@ _BY_WORDS = Prepared(
     .order_by(newest_first(_INDEX.c.rowid))
     .limit(_LIMIT)
 )
-_OWN_DOMAINS = Prepared(
-    select(context_domains_catalog.c.domain_name).where(context_domains_catalog.c.user_email == bindparam("user"))
-)
+
+
+def _domains_named() -> CompoundSelect[Any]:
+    """(name, 1) of the user's own domains, and (name, 0) of those that claims name, however many claims there are."""
+    own = select(context_domains_catalog.c.domain_name, literal_column("1"))
+    own = own.where(context_domains_catalog.c.user_email == bindparam("user"))
+    mine = claim_domains.c.user_email == bindparam("user")
+    # From each name to the next one, by the index.
+    known = select(func.min(claim_domains.c.domain).label("name")).where(mine).cte("known", recursive=True)
+    following = select(func.min(claim_domains.c.domain)).where(mine, claim_domains.c.domain > known.c.name)
+    known = known.union_all(select(following.scalar_subquery()).where(known.c.name.is_not(None)))
+    return own.union_all(select(known.c.name, literal_column("0")).where(known.c.name.is_not(None)))
+
+
+_DOMAINS_NAMED = Prepared(_domains_named())
 
 
 def autocomplete(
@@ -176,10 +188,12 @@ def _naming(table: Table, columns: tuple[str, ...], words: int | None) -> Prepar
 
 
 def _domains(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
-    own = db.rows(_OWN_DOMAINS, user=user)
-    names = dict.fromkeys([*map(str, ContextDomain), *(name for (name,) in own)])
+    named = db.rows(_DOMAINS_NAMED, user=user)
+    listed = {*map(str, ContextDomain), *(name for name, is_listed in named if is_listed)}
+    names = dict.fromkeys([*map(str, ContextDomain), *(name for name, _ in named)])
     sought = typed.replace(" ", "_")
     found = [name for name in names if f"{name}_domain".startswith(sought) or f"_{name}".find(f"_{sought}") >= 0]
-    found = sorted(found, key=lambda name: not name.startswith(sought))[:limit]
     counts = domain_counts(db, user, found) if found else {}
-    return [{"friendly_id": f"{name}_domain", "name": name, "claim_count": counts.get(name, 0)} for name in found]
+    held = [name for name in found if name in listed or counts.get(name)]
+    shown = sorted(held, key=lambda name: not name.startswith(sought))[:limit]
+    return [{"friendly_id": f"{name}_domain", "name": name, "claim_count": counts.get(name, 0)} for name in shown]

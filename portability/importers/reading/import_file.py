@@ -116,22 +116,35 @@ class ImportFile:
         return content
 
     @contextmanager
-    def on_disk(self, member: str | None, *, most: int) -> Iterator[Path]:
+    def on_disk(self, member: str | None, *, most: int, log: str = "") -> Iterator[Path]:
         """Where a member, or the file itself, can be opened by its path until the block ends.
 
-        Raises BrokenImportError where it has more than `most` bytes.
+        log: the ending of a member that belongs to it, and lies beside it then, too, where there is one. Raises
+        BrokenImportError where one of them has more than `most` bytes.
         """
-        name = member or self.name
-        if (self.size if member is None else self.members[member].size) > most:
-            raise BrokenImportError(say("import_member_too_long", name=name, most=most))
+        beside = f"{member}{log}" if log and f"{member}{log}" in self.members else None
+        for each in (member, *([beside] if beside else [])):
+            if (self.size if each is None else self.members[each].size) > most:
+                raise BrokenImportError(say("import_member_too_long", name=each or self.name, most=most))
         if self._zip is None:
             yield self.path if member is None else self.path / member
             return
         with self.scratch_file() as unpacked:
-            with self.open(member) as packed:
-                shutil.copyfileobj(packed, unpacked)
-            unpacked.flush()
-            yield Path(unpacked.name)
+            self._unpack(member, unpacked)
+            path = Path(unpacked.name)
+            try:
+                if beside is not None:
+                    with path.with_name(f"{path.name}{log}").open("xb") as file:
+                        self._unpack(beside, file)
+                yield path
+            finally:
+                for left in path.parent.glob(f"{path.name}-*"):
+                    left.unlink(missing_ok=True)
+
+    def _unpack(self, member: str | None, into: IO[bytes]) -> None:
+        with self.open(member) as packed:
+            shutil.copyfileobj(packed, into)
+        into.flush()
 
     @contextmanager
     def scratch_file(self) -> Iterator[IO[bytes]]:

@@ -16,10 +16,11 @@ from chat.turns.streams import LiveStream
 from Conversation import Conversation
 from database.engine.clock import iso_in
 from database.engine.errors import InvalidChangeError, TurnInProgressError
+from database.history.editing import edit_message
 from database.schema import messages
 from database.turns.events import append_events
 from language_models.testing import Hold, Reply, ScriptedChatModel
-from tests.chat.conftest import EMAIL, Talk, parsed, wait_until
+from tests.chat.conftest import EMAIL, Talk, fid, parsed, wait_until
 
 
 def begin(talk: Talk, runner: TurnRunner, conversation: Conversation, message_id: str) -> LiveStream:
@@ -123,3 +124,20 @@ def test_a_process_that_stood_still_loses_its_turn_to_the_one_that_makes_the_ans
     wait_until(lambda: other.running() == 0)
     answer = talk.again(conversation).get_message_list()[1]
     assert (answer["text"], answer["status"], len(answer["variants"])) == ("new words", "complete", 2)
+
+
+def test_what_an_edit_removed_from_a_question_is_not_given_when_it_is_answered_again(
+    talk: Talk, runner: TurnRunner
+) -> None:
+    name = fid(talk.about("Tomatoes", ("How much water?", "Two litres a plant.")))
+    conversation = talk.about("Herons", ("What do they eat?", "Fish."))
+    talk.say(conversation, f"And @conversation_{name}_message_2 says what?")
+    assert "Two litres a plant." in talk.last_prompt
+    question, answer = talk.again(conversation).get_message_list()[-2:]
+    who = {"user_email": EMAIL, "conversation_id": conversation.conversation_id}
+    edit_message(
+        database=talk.database, **who, message_id=question["message_id"], index=3, text="And where do they live?"
+    )
+    parsed(begin(talk, runner, conversation, answer["message_id"]).lines())
+    assert "Two litres a plant." not in talk.last_prompt
+    assert talk.again(conversation).get_message_list()[2]["references"] == []

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from database.conversations.repository import create_conversation, delete_conversation, get_conversation
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
-from database.history.editing import delete_message
+from database.history.editing import delete_message, edit_message
 from database.history.reading import list_messages
 from database.history.references import backlinks, store_report
 from database.schema import message_references
@@ -85,6 +85,18 @@ def test_two_references_in_one_message_are_one_backlink(
     report(database, source, *named)
     assert len(links(database, target)) == 1
     assert counts(database, rooms[0]) == [0, 1]
+
+
+def test_a_reference_to_a_file_of_a_message_is_a_backlink_of_the_message(
+    database: Database, rooms: tuple[str, str], turns: Turns
+) -> None:
+    target, source = turns
+    report(database, source, entry(rooms[0], target.response_message_id, kind="file"))
+    assert len(links(database, target)) == 1
+    assert counts(database, rooms[0]) == [0, 1]
+    # What is attached to the message itself names no other.
+    report(database, source, {"ref": "@its_file_1", "kind": "file", "status": "resolved", "target": {"number": 1}})
+    assert links(database, target) == []
 
 
 def test_a_second_report_takes_the_place_of_the_first(database: Database, rooms: tuple[str, str], turns: Turns) -> None:
@@ -179,3 +191,30 @@ def test_a_foreign_source_is_never_told(
     )
     assert links(database, turns[0]) == []
     assert counts(database, rooms[0]) == [0, 0]
+
+
+def test_an_edit_takes_the_references_along_that_it_removes(
+    database: Database, rooms: tuple[str, str], take_turn: Callable[..., FinishedTurn]
+) -> None:
+    target = take_turn(ANN, rooms[0])
+    source = take_turn(ANN, rooms[1], text="See @this_one, @that_one, #a1b2c3 and @memory:some-id")
+    named = ["@this_one", "@that_one", "#a1b2c3", "@memory:some-id", "@listed_beside", "[[Note]]"]
+    report(database, source, *(entry(rooms[0], target.response_message_id, ref=ref) for ref in named))
+
+    def refers_to() -> list[str]:
+        (question, _) = list_messages(database=database, user_email=ANN, conversation_id=rooms[1])
+        return [each["ref"] for each in question.report]
+
+    def edit(text: str) -> None:
+        who = {"user_email": ANN, "conversation_id": rooms[1], "message_id": source.user_message_id}
+        edit_message(database=database, **who, index=1, text=text)
+
+    edit("See @that_one, #A1B2C3, @memory:some-id and @new_one")
+    assert refers_to() == named[1:]
+    assert len(links(database, target)) == 1
+    edit("See nothing")
+    assert refers_to() == ["@listed_beside", "[[Note]]"]
+    report(database, source, entry(rooms[0], target.response_message_id, ref="@that_one"))
+    edit("See @that_one")
+    edit("See `@that_one` as code")
+    assert (refers_to(), links(database, target), counts(database, rooms[0])) == ([], [], [0, 0])

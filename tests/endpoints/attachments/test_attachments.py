@@ -65,6 +65,18 @@ def reported(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in events[0]["references"] if entry["kind"] == "file"]
 
 
+def test_an_upload_may_come_in_a_form_which_says_its_name(ada: Person) -> None:
+    def sent(address: str) -> Any:
+        form = {"file": (io.BytesIO(b"Seven lighthouses."), "folder/light.txt")}
+        return ada.post(address, data=form, content_type="multipart/form-data")
+
+    answer = sent("/attachments")
+    assert (answer.status_code, answer.json["name"], answer.json["characters"]) == (201, "light.txt", 18)
+    assert sent("/attachments?name=other.txt").json["name"] == "other.txt"
+    nameless = ada.post("/attachments", data=b"Eight.", content_type="application/octet-stream")
+    assert (nameless.status_code, nameless.json["name"]) == (201, "file")
+
+
 def test_an_upload_is_told_by_its_content(ada: Person) -> None:
     told = upload(ada, pdf_of(PAGES), "a%2Fb%2Freport.txt").json
     assert (told["name"], told["media_type"], told["kind"], told["pages"]) == (

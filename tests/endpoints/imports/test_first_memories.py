@@ -83,6 +83,25 @@ def test_memories_beside_folders_of_conversations_come_along(app: Flask, ada: Pe
     assert remembered(ada) == {"i_sail_07": 7}
 
 
+@pytest.mark.parametrize("folder", ["", "users/"])
+def test_what_was_written_last_comes_along_from_the_log_beside_the_file(
+    app: Flask, ada: Person, tmp_path: Path, folder: str
+) -> None:
+    path, file = tmp_path / "pkb.sqlite", tmp_path / "storage.zip"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        knowledge_base(path, old_claim(7, user=ada.email))
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        knowledge_base(path, old_claim(8, user=ada.email), schema="")
+        with zipfile.ZipFile(file, "w") as archive:
+            for each in ("pkb.sqlite", "pkb.sqlite-wal", "pkb.sqlite-shm"):
+                archive.write(tmp_path / each, f"{folder}{each}")
+    came = imported(app, ada, file)
+    assert (came["state"], came["imported"], came["failures"]) == ("done", 2, [])
+    assert remembered(ada) == {"i_sail_07": 7, "i_sail_08": 8}
+    assert [*(tmp_path / "uploads").iterdir()] == []
+
+
 def test_the_report_names_ids_that_lead_nowhere_now(app: Flask, ada: Person, tmp_path: Path) -> None:
     claims = [old_claim(number, user=ada.email, friendly_id=name) for number, name in enumerate(("agent_bo", "mem_1"))]
     came = imported(app, ada, knowledge_base(tmp_path / "pkb.sqlite", *claims))

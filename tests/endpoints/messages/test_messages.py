@@ -81,6 +81,12 @@ def test_messages_are_pinned_to_the_top_of_their_conversation(ada: Person, talk:
     assert [item["message_index"] for item in ada.get(f"/conversations/{talk}/pinned_messages").json] == [3]
 
 
+def test_an_answer_is_listed_with_what_it_took(ada: Person) -> None:
+    talk = ada.new_conversation()
+    (used,) = [event["usage"] for event in ada.say(talk, "What is it?") if "usage" in event]
+    assert [message_models.MessageItem(**message).usage for message in listed(ada, talk)] == [None, used]
+
+
 def test_earlier_texts_can_be_read(ada: Person, talk: str) -> None:
     message_id = listed(ada, talk)[0]["message_id"]
     for text in ("What was it?", "What will it be?"):

@@ -151,6 +151,20 @@ def test_domains_of_the_users_own_are_offered(db: PKBDatabase, ann: Person, type
     assert [domain["name"] for domain in typed("ops")["domains"]] == ["life_ops"]
 
 
+def test_domains_that_memories_alone_name_are_offered_while_any_holds(
+    ann: Person, ben: Person, typed: Callable[..., Any]
+):
+    ann.claim("Slugs eat salad", context_domain="garden")
+    ann.claim("Hens lay eggs", context_domain="work", context_domains=["garden_hens"])
+    gone = ann.claim("Gates squeak", context_domain="garden_gates")
+    ann.claims.delete(gone.claim_id)
+    ben.claim("Gnomes smile", context_domain="garden_gnomes")
+    assert [(each["friendly_id"], each["claim_count"]) for each in typed("gard")["domains"]] == [
+        ("garden_domain", 1),
+        ("garden_hens_domain", 1),
+    ]
+
+
 def test_others_things_and_retracted_memories_are_not_offered(
     ann: Person, ben: Person, db: PKBDatabase, typed: Callable[..., Any]
 ):
