@@ -27,7 +27,7 @@ from language_models.ports import ChatModel
 from language_models.roles.unavailable import UnavailableChatModel
 from sentences import NOTHING, Sentence, say
 
-from .history import History
+from .history import History, attached_to
 
 _CHARS_OF_A_TOKEN = 4
 _OVERRIDES = "model_overrides"
@@ -181,7 +181,9 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
     former = query.get(ASKED_INSTEAD_OF)
     if former:
         config = history.config_of(former)
-        query = {**query, **_asked_with(config), "files": config.get("files") or ()}
+        beside = history.asked_beside(former)
+        listed = {name: [*(query.get(name) or ()), *values] for name, values in beside.items()}
+        query = {**query, **_asked_with(config), **listed, "files": config.get("files") or ()}
     if not text.strip():
         if not query.get("files"):
             raise EmptyMessageError
@@ -231,13 +233,12 @@ def _accept_again(query: Mapping[str, Any], history: History, *, user_email: str
     )
     # The documents that the question names are found in its text again.
     named = parse_references(" ".join(str(entry["ref"]) for entry in accepted.report if entry["kind"] != "document"))
-    memories = accepted.answer_config.get("memories") or ()
     query = {
         **query,
         **_asked_with(accepted.question_config),
         "referenced_friendly_ids": named.friendly_ids,
         "referenced_claim_ids": named.claim_ids,
-        "attached_claim_ids": [memory["claim_id"] for memory in memories if memory["source"] == "attached"],
+        "attached_claim_ids": attached_to(accepted.answer_config),
     }
     means = replace(means, options=answer_options(means.settings, query.get("options") or {}))
     turn = _turn(query, accepted, means, preferences.told, text=accepted.text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+from conversation_reference_utils import parse_references
 from database.conversations import repository as conversations
 from database.conversations.conversation import (
     ConversationRow,
@@ -30,6 +31,11 @@ _REMEMBERED = 256
 _UNREAD = object()
 _SHOWING = threading.Lock()
 _FIXED = frozenset({"conversation_friendly_id", "created_at", "last_updated", "message_count", "messages", "memory"})
+
+
+def attached_to(config: Mapping[str, Any]) -> list[str]:
+    """The memories that were attached to the question of an answer with this configuration."""
+    return [memory["claim_id"] for memory in config.get("memories") or () if memory["source"] == "attached"]
 
 
 def _place_among_branches(row: MessageRow) -> dict[str, Any]:
@@ -256,6 +262,19 @@ class History:
         named = [part["attachment_id"] for part in row.parts if is_file(part) and part.get("attachment_id")]
         own = {name: self._who[name] for name in ("database", "user_email")}
         return row.config | {"files": attachments.those_stored(**own, attachment_ids=named)} if named else row.config
+
+    def asked_beside(self, message_id: str) -> dict[str, list[str]]:
+        """The listed references and attached memories of a question, as queries name them; {} where it is not there."""
+        row = reading.message_by_id(**self._who, message_id=message_id)
+        if row is None:
+            return {}
+        named = parse_references(" ".join(stored_references.named_beside(row)))
+        given = reading.configs_of_answers(**self._who, question=row)
+        return {
+            "referenced_friendly_ids": list(named.friendly_ids),
+            "referenced_claim_ids": list(named.claim_ids),
+            "attached_claim_ids": list(dict.fromkeys(claim_id for config in given for claim_id in attached_to(config))),
+        }
 
     def accept_again(
         self,

@@ -23,6 +23,7 @@ from database.messages.message import (
     MessageText,
     all_rows,
     asked_for_newest,
+    live_in_any_branch,
     newest_first,
     row_with_hash,
     row_with_id,
@@ -197,6 +198,17 @@ def message_by_id(*, database: Database, user_email: str, conversation_id: str, 
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         return row_with_id(connection, conversation_id, message_id)
+
+
+def configs_of_answers(
+    *, database: Database, user_email: str, conversation_id: str, question: MessageRow
+) -> list[dict[str, Any]]:
+    """What the answers to a question were made with, in order; of each the version that is shown."""
+    m = messages.c
+    answers = (m.ordinal > question.ordinal, m.in_answer_to == question.message_id)
+    query = select(m.config).where(live_in_any_branch(conversation_id), m.user_email == user_email, *answers)
+    with database.reading() as connection:
+        return list(connection.execute(query.order_by(m.ordinal)).scalars())
 
 
 def last_messages(

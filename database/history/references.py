@@ -20,6 +20,7 @@ from database.schema import conversation_aliases, conversations, message_referen
 
 _SIGNS = ("@", "#")
 _ONE_MESSAGE = ("message", "activity", "file")
+_FOUND_IN_TEXT = ("document", "agent")
 _BACKLINKS = 200
 
 _PLACE = Prepared(
@@ -110,6 +111,13 @@ def forget_unnamed(connection: Connection, message: MessageRow, *, text: str) ->
     kept = [entry for entry in message.report if entry["ref"] not in gone]
     if len(kept) < len(message.report):
         store_report_in(connection, kept, message_id=message.message_id, user_email=message.user_email)
+
+
+def named_beside(message: MessageRow) -> list[str]:
+    """What the report of a question tells of and its text does not name: what was listed beside it."""
+    named = _names_in(message.text) if message.report else set[str]()
+    found = [entry for entry in message.report if entry["kind"] not in _FOUND_IN_TEXT]
+    return [str(entry["ref"]) for entry in found if entry["ref"] not in named]
 
 
 def _names_in(text: str) -> set[str]:

@@ -138,14 +138,15 @@ def _target(connection: Connection, *, which: Import, arriving: Sequence[Arrivin
 
 
 def _progress(which: Import, batch: Batch, done: Stored) -> dict[str, Any]:
+    failures = [*map(dict, batch.failures), *batch.before.failures, *done.failures]
     values: dict[str, Any] = {
         "position": which.position + batch.items,
         "done": which.done + batch.messages,
         "imported": which.imported + batch.before.imported + done.imported,
         "updated": which.updated + batch.before.updated + done.updated,
         "skipped": which.skipped + batch.before.skipped + done.skipped,
-        "failed": which.failed + len(batch.failures),
-        "failures": [*which.failures, *map(dict, batch.failures)][:MOST_FAILURES],
+        "failed": which.failed + len(failures),
+        "failures": [*which.failures, *failures][:MOST_FAILURES],
         "worked_ms": which.worked_ms + batch.worked_ms,
     }
     if batch.broken:

@@ -44,7 +44,6 @@ from .storing import (
     free_friendly_ids,
     identities_of_messages,
     identity_of,
-    is_live,
     known_conversations,
     waits_for_nothing,
 )
@@ -178,7 +177,7 @@ def _begin(connection: Connection, each: ArrivingConversation, target: Target) -
 def _grow(connection: Connection, each: ArrivingConversation, target: Target) -> bool:
     """Store a slice of what is new in an existing conversation; returns whether more than one slice was left."""
     identity = known_conversations(connection, [each.source_id], target).get(each.source_id)
-    if identity is None or identity.digest == each.digest or not is_live(connection, identity.conversation_id):
+    if identity is None or identity.digest == each.digest or not identity.is_live:
         return False
     own = {"user_email": target.user_email, "import_id": target.import_id}
     return update_some(connection, each, identity, most=MOST_AT_ONCE, **own)

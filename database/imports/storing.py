@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -21,11 +21,14 @@ from database.schema import (
 )
 from database.search import index as fulltext_index
 from database.search.vectors import queue_new
+from sentences import say
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
 from .importing import NewConversation, import_conversations
 from .updating import update_conversation
 
+LONGEST_OF_FAILURE = 500
+"""In characters, of what an item that is not here is called, and of the reason."""
 _ic = imported_conversations.c
 
 
@@ -50,11 +53,15 @@ class Target:
 
 @dataclass(slots=True)
 class Stored:
-    """What was done with some conversations."""
+    """What was done with some conversations.
+
+    failures: those that stay in the bin, `{item, reason}` each; they count as skipped, too.
+    """
 
     imported: int = 0
     updated: int = 0
     skipped: int = 0
+    failures: list[dict[str, str]] = field(default_factory=list)
 
 
 def store_conversations(
@@ -85,12 +92,15 @@ def store_conversations(
             continue
         done.updated += is_changed
         done.skipped += not is_changed
+        if identity.is_in_bin:
+            reason = say("import_in_bin", count=len(each.messages))
+            done.failures.append({"item": each.title[:LONGEST_OF_FAILURE], "reason": reason})
     return done
 
 
 def _is_changed(connection: Connection, each: ArrivingConversation, identity: Any) -> bool:
     """Whether a conversation has anything for the one here, which is not in the bin."""
-    if identity.digest == each.digest or not is_live(connection, identity.conversation_id):
+    if identity.digest == each.digest or not identity.is_live:
         return False
     return not (each.may_continue and identity.title == each.title and _is_here(connection, each, identity))
 
@@ -105,10 +115,17 @@ def _is_here(connection: Connection, each: ArrivingConversation, identity: Any) 
 
 
 def known_conversations(connection: Connection, source_ids: Collection[str], target: Target) -> dict[str, Any]:
-    """What is known of these conversations of the source, by their ids there."""
-    query = select(_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest, _ic.import_id).where(
+    """What is known of these conversations of the source, by their ids there.
+
+    is_live: it is whole, and not in the bin. is_in_bin: it was put there.
+    """
+    is_live = conversations.c.deleted_at.is_(None)
+    is_in_bin = ~is_live & conversations.c.incomplete_since.is_(None)
+    known = (_ic.source_id, _ic.conversation_id, _ic.title, _ic.digest, _ic.import_id)
+    query = select(*known, is_live.label("is_live"), is_in_bin.label("is_in_bin")).where(
         _ic.user_email == target.user_email, _ic.source == target.source, _ic.source_id.in_(source_ids)
     )
+    query = query.join(conversations, conversations.c.conversation_id == _ic.conversation_id)
     return {row.source_id: row for row in connection.execute(query)}
 
 
@@ -119,14 +136,6 @@ def known_source_ids(*, database: Database, user_email: str, source: str, source
     )
     with database.reading() as connection:
         return set(connection.execute(query).scalars())
-
-
-def is_live(connection: Connection, conversation_id: str) -> bool:
-    """Whether a conversation is there, and not in the bin."""
-    query = select(conversations.c.conversation_id).where(
-        conversations.c.conversation_id == conversation_id, conversations.c.deleted_at.is_(None)
-    )
-    return connection.execute(query).first() is not None
 
 
 def free_friendly_ids(connection: Connection, new: Sequence[ArrivingConversation], target: Target) -> dict[str, str]:

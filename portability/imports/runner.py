@@ -34,7 +34,7 @@ from database.imports.repository import (
     working_imports,
 )
 from database.imports.standing import Standing, standing_of
-from database.imports.storing import Stored, known_source_ids
+from database.imports.storing import LONGEST_OF_FAILURE, Stored, known_source_ids
 from database.imports.undoing import undo_some
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import AccountArchiveImporter
@@ -376,7 +376,10 @@ class ImportRunner:
             items=batch.items,
             messages=batch.messages,
             before=before,
-            failures=[{"item": each.item[:500], "reason": each.reason[:500]} for each in failures],
+            failures=[
+                {"item": each.item[:LONGEST_OF_FAILURE], "reason": each.reason[:LONGEST_OF_FAILURE]}
+                for each in failures
+            ],
             is_last=batch.is_last,
             broken=batch.broken,
             worked_ms=round((time.monotonic() - begun) * 1_000),
@@ -393,6 +396,7 @@ class ImportRunner:
                 before.imported += stored.imported
                 before.updated += stored.updated
                 before.skipped += stored.skipped
+                before.failures += stored.failures
 
     # Taking back
 

@@ -36,6 +36,7 @@ def checked_claim(claim: Claim) -> dict[str, Any]:
 def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The columns that `changes` changes, as stored; a new primary type or domain takes the old one's place.
 
+    A pinned claim stays so where further data that come say nothing of it.
     Raises InvalidKnowledgeError for a column that can't be changed or a value that makes no sense.
     """
     known_fields(changes, _CHECKS)
@@ -43,7 +44,14 @@ def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]
     for one, many in _PRIMARIES:
         if one in checked or many in checked:
             checked |= _primary(before, checked, one, many)
+    if checked.get("meta_json", before.meta_json) != before.meta_json and before.pinned:
+        checked["meta_json"] = _still_pinned(checked["meta_json"])
     return checked
+
+
+def _still_pinned(meta_json: str | None) -> str:
+    """Further data of a claim that is pinned: it stays so unless they say otherwise."""
+    return json.dumps({"pinned": True} | json.loads(meta_json or "{}"), ensure_ascii=False)
 
 
 def check_validity(valid_from: str, valid_to: str | None) -> None:

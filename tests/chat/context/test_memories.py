@@ -9,6 +9,7 @@ import pytest
 
 from chat.context.knowledge import KnowledgeAccess
 from chat.exchange.ports import KnowledgeLimits
+from chat.turns.accept import ASKED_INSTEAD_OF
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 from truth_management_system import StructuredAPI
@@ -256,6 +257,20 @@ class TestBeside:
         found = fates(talk, "Hm?", attached_claim_ids=[claim.claim_id, missing, claim.claim_id])
         assert found == {f"@memory:{missing}": ("claim", "not_found", 0)}
         assert given(talk) == [("attached", "fact", "", "My shoes are from March")]
+
+    def test_a_question_asked_anew_in_its_place_keeps_what_was_attached_to_it_and_listed_beside_it(
+        self, talk: Talk, knowledge: KnowledgeAccess
+    ) -> None:
+        attached = remember(knowledge, "My shoes are from March")
+        remember(knowledge, "My hat is blue", friendly_id="my_hat")
+        remember(knowledge, "My coat is green", friendly_id="my_coat")
+        conversation = talk.new()
+        beside = {"attached_claim_ids": [attached.claim_id], "referenced_friendly_ids": ["my_hat"]}
+        talk.say(conversation, "What do I wear with @my_coat?", **beside)
+        question = talk.again(conversation).get_message_list()[0]["message_id"]
+        talk.say(talk.again(conversation), "What do I put on?", **{ASKED_INSTEAD_OF: question})
+        assert "What do I put on?" in talk.last_prompt
+        assert {said for _, _, _, said in given(talk)} == {"My shoes are from March", "My hat is blue"}
 
     def test_attached_memories_that_hold_no_more_say_so_to_model_and_reader(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI

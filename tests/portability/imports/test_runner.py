@@ -186,7 +186,11 @@ def test_where_the_person_went_on_here_the_source_goes_on_in_a_branch(database, 
 def test_a_conversation_in_the_bin_stays_there(database, imported):
     imported(conversation("c", *FOUR[:2]))
     delete_conversation(database=database, user_email=ADA, conversation_id=only(database).conversation_id)
-    assert counts(imported(conversation("c", *FOUR))) == ("done", 0, 0, 1, 0)
+    for messages, said in ((FOUR, "4 messages"), (FOUR[:2], "2 messages")):
+        which = imported(conversation("c", *messages))
+        assert counts(which) == ("done", 0, 0, 1, 1)
+        (failure,) = which.failures
+        assert failure["reason"].startswith(f"Deleted here, and in the bin, where it can be restored: {said}")
     assert get_conversations_for_user(database=database, user_email=ADA) == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.truth_management_system.crud.conftest import Person
@@ -53,3 +55,12 @@ def test_a_claim_does_not_end_before_it_begins(ann: Person) -> None:
         with pytest.raises(InvalidKnowledgeError, match="before it begins"):
             ann.claims.edit(day.claim_id, change)
     assert ann.claims.edit(day.claim_id, {"valid_from": "2026-03-01", "valid_to": None}) is not None
+
+
+def test_a_pinned_claim_stays_so_where_further_data_say_nothing_of_it(ann: Person) -> None:
+    claim_id = ann.claim("I drink tea").claim_id
+    ann.claims.pin(claim_id)
+    for meta, pinned in (({"a": 1}, True), (None, True), ({"pinned": False}, False), ({"b": 2}, False)):
+        claim = ann.claims.edit(claim_id, {"meta_json": None if meta is None else json.dumps(meta)})
+        assert claim is not None
+        assert (claim.pinned, {**claim.meta, "pinned": 0}) == (pinned, {**(meta or {}), "pinned": 0})
