@@ -1,3 +1,4 @@
+import { strings } from '../strings/en/conversation.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { createLatest } from '../core/latest.js';
 import { createRenewal } from '../core/renewal.js';
@@ -98,6 +99,8 @@ export function createList(page) {
   const node = element('div', { class: 'documents-scroller' }, input, status, tree, creating, imports.node, about);
 
   let isShown = false;
+  /** Whether what stands there is that the list did not come. */
+  let hasFailed = false;
   /** All documents, as the server told them last; null: they have to be asked for. */
   let all = null;
   /** What changed since they were asked for; null while they are not. */
@@ -127,9 +130,7 @@ export function createList(page) {
     // What is pressed below the list stays where it is.
     ready: whenReleased,
     onAnswer: (answer, query) => show((!query && all) || answer, query),
-    onError: (error) => {
-      status.textContent = words.failed(error.message);
-    },
+    onError: tellFailed,
   });
   /** Asks again for what is shown. Where that fails, what was there stays. */
   const renew = createRenewal(async () => {
@@ -140,7 +141,18 @@ export function createList(page) {
     if (answer && isShown && query === wanted()) show((!query && all) || answer, query);
   }, { pause: RENEWAL_PAUSE_MS });
 
+  /** Why there is no list. It is asked for again by the person, and by itself once the server is heard. */
+  function tellFailed(error) {
+    hasFailed = true;
+    const onclick = () => {
+      input.focus({ preventScroll: true });
+      ask();
+    };
+    status.replaceChildren(`${words.failed(error.message)} `, element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: strings.attempt.again, onclick }));
+  }
+
   input.addEventListener('input', ask);
+  page.events.on('changes:alive', () => hasFailed && isShown && ask());
 
   function ask() {
     const query = wanted();
@@ -181,6 +193,7 @@ export function createList(page) {
   }
 
   function show({ documents, inText, isReadOnly }, query) {
+    hasFailed = false;
     redraw(tree, query ? found({ documents, inText }) : branches(treeOf(documents), page, kept));
     const number = documents.length + inText.length;
     if (number > 0) status.textContent = words.count(number);
