@@ -7,6 +7,7 @@ import { icon } from '../ui/icons.js';
 import { deletedDocuments } from './bin.js';
 import { listAfter } from './changes_model.js';
 import { countIn, pathFrom, treeOf } from './documents_model.js';
+import { followUnsaved, unsavedPaths } from './editor.js';
 import { graphPicture } from './graph.js';
 import { createImport } from './importing.js';
 import { shownInPart } from './shown_in_part.js';
@@ -82,7 +83,7 @@ function branches({ folders, documents }, page, kept, above = '') {
  * and the graph of all. All documents are asked for once; what changes of them is told by `hear`.
  *
  * @param {{api: object, attempt: (job: () => Promise<any>, again: () => void) => Promise<any>, addressOf: (path: string) => string,
- *   open: (target: {path: string, anchor?: string}) => void, begin: (path: string) => void}} page
+ *   open: (target: {path: string, anchor?: string}) => void, begin: (path: string) => void, kept: object}} page
  */
 export function createList(page) {
   const input = element('input', { type: 'search', class: 'form-control', 'aria-label': words.search, placeholder: words.search, autocomplete: 'off', spellcheck: 'false', maxlength: '200' });
@@ -96,7 +97,8 @@ export function createList(page) {
   } }, name, element('button', { type: 'submit', class: 'btn btn-quiet', text: words.create }));
   const about = element('div');
   const imports = createImport(page.api);
-  const node = element('div', { class: 'documents-scroller' }, input, status, tree, creating, imports.node, about);
+  const typed = element('div', { class: 'documents-unsaved', hidden: true });
+  const node = element('div', { class: 'documents-scroller' }, typed, input, status, tree, creating, imports.node, about);
 
   let isShown = false;
   /** Whether what stands there is that the list did not come. */
@@ -192,6 +194,15 @@ export function createList(page) {
     return [...shownInPart(documents, (entry) => documentLink(entry, page)), ...said];
   }
 
+  /** What was typed and not saved is found here, also where its document is not there yet. */
+  function showUnsaved() {
+    const paths = unsavedPaths(page.kept);
+    redraw(typed, [element('h3', { class: 'documents-kind', text: words.unsaved }), ...paths.map((path) => documentLink({ path, title: path }, page))]);
+    setHidden(typed, paths.length === 0);
+  }
+
+  followUnsaved(page.kept, () => isShown && showUnsaved());
+
   function show({ documents, inText, isReadOnly }, query) {
     hasFailed = false;
     redraw(tree, query ? found({ documents, inText }) : branches(treeOf(documents), page, kept));
@@ -228,6 +239,7 @@ export function createList(page) {
     node,
     show() {
       isShown = true;
+      showUnsaved();
       ask();
       parts = [
         folded(words.broken, (place) => showGraph(place, drawBroken)),
