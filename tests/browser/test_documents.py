@@ -390,3 +390,24 @@ def test_documents_without_links_are_listed_by_their_titles_and_lead_to_themselv
     panel.get_by_text("Documents without links").click()
     panel.locator(".documents-folded").get_by_role("link", name="Quite alone").click()
     expect(panel.locator(".document-text")).to_contain_text("Nobody names it.")
+
+
+def test_what_is_typed_into_a_document_and_not_saved_is_found_in_the_list(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    page = open_page(person, "/interface/?panel=documents")
+    panel = page.get_by_role("region", name="Documents")
+    panel.get_by_label("Path of a new document").fill("plans/garden")
+    panel.get_by_role("button", name="New document").click()
+    text = panel.get_by_label("Text of the document")
+    text.fill("Beans\nand peas")
+    page.reload()
+    expect(panel.get_by_role("heading", name="Not saved yet")).to_be_visible()
+    panel.get_by_role("link", name="plans/garden.md").click()
+    expect(text).to_have_value("Beans\nand peas")
+    panel.get_by_role("button", name="Throw away what I changed").click()
+    page.get_by_role("dialog").get_by_role("button", name="Throw away what I changed").click()
+    expect(panel.get_by_label("Path of a new document")).to_be_visible()
+    expect(panel.get_by_role("heading", name="Not saved yet")).to_have_count(0)
+    assert person.get("/api/vault/document?path=plans/garden.md").status == 404

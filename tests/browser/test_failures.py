@@ -537,3 +537,32 @@ def test_a_conversation_that_could_not_be_reached_comes_by_itself_once_the_serve
     page.context.set_offline(False)
     expect(page.locator(".message-card")).to_have_count(2)
     expect(page.locator(".failure-state")).to_have_count(0)
+
+
+def test_what_a_gateway_refused_comes_by_itself_once_the_server_is_heard(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("502")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    assert person.put("/api/vault/document?path=heron.md", {"text": "# Heron"}).status in (200, 201)
+    page = open_page(person, "/account")
+    is_down = True
+
+    def gateway(route: Route) -> None:
+        if is_down:
+            route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>")
+        else:
+            route.fallback()
+
+    page.route(re.compile("/events|/list_|/get_conversation_details|/api/vault/documents"), gateway)
+    page.goto(f"{talk.path}?panel=documents")
+    sidebar, messages_place = page.locator("#sidebar-status"), page.locator(".failure-state")
+    documents = page.get_by_role("region", name="Documents")
+    for place in (sidebar, messages_place, documents):
+        expect(place).to_contain_text("could not be loaded. The server cannot be reached.")
+        expect(place.get_by_role("button", name=AGAIN)).to_be_visible()
+    is_down = False
+    expect(page.locator(".message-card")).to_have_count(2)
+    expect(SidebarPage(page).row("Growing tomatoes")).to_be_visible()
+    expect(documents.get_by_role("link", name="Heron")).to_be_visible()
+    expect(page.get_by_role("button", name=AGAIN)).to_have_count(0)

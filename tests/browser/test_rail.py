@@ -107,3 +107,16 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     page.reload()
     expect(body(page, 3)).to_have_text("And light?")
     expect(rail).to_be_hidden()
+
+
+def test_references_are_those_of_the_messages_that_are_shown_by_now(person: Client, open_page: OpenPage) -> None:
+    tomatoes = hold_talk(person, "Growing tomatoes", "How much water?")
+    talk = hold_talk(person, "Many questions", f"See {tomatoes.reference(1)}.", *(f"Question {n}?" for n in range(60)))
+    page = open_page(person, talk.path)
+    page.get_by_role("button", name="Conversation details").click()
+    rail = page.get_by_role("complementary", name="Conversation details")
+    expect(rail).to_contain_text("Nothing in the messages shown refers to anything yet.")
+    page.locator("#chatView").focus()
+    page.keyboard.press("Home")
+    expect(card(page, 1)).to_be_visible()
+    expect(rail.locator(".reference-chip-label")).to_have_text(["Growing tomatoes › #1"])

@@ -299,6 +299,19 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     expect(SidebarPage(page).row("Painting the house")).to_be_visible()
 
 
+def test_typing_finds_empty_conversations_and_says_where_there_are_more(person: Client, open_page: OpenPage) -> None:
+    for number in range(51):
+        made = person.create_conversation()
+        person.put(f"/conversations/{made}/title", {"title": f"Budget {number}"})
+    page = open_page(person)
+    page.fill("#sidebar-filter", "budget 50")
+    expect(page.locator("#sidebar-matches .filter-match-title")).to_have_text(["Budget 50"])
+    expect(page.locator("#sidebar-filter-status")).to_have_text("1 match")
+    page.fill("#sidebar-filter", "budget")
+    expect(page.locator("#sidebar-matches .filter-match-title")).to_have_count(50)
+    expect(page.locator("#sidebar-filter-status")).to_contain_text("The first 50 matches.")
+
+
 def test_workspaces_are_found_also_by_who_types_before_the_lists_have_come(person: Client, open_page: OpenPage) -> None:
     make_workspace(person, "Tomb raiders")
     hold_talk(person, "Growing tomatoes", "How much water?")

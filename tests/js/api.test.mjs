@@ -92,8 +92,16 @@ test('no waiting time is longer than timers are', async () => {
 });
 
 test('an error that is no JSON is still one', async () => {
-  const { api } = apiAnswering(() => new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' }));
-  await assert.rejects(api.models(), { name: 'ApiError', status: 502, code: 'http_502', message: 'Bad Gateway' });
+  const { api } = apiAnswering(() => new Response('<h1>Oops</h1>', { status: 500, statusText: 'Internal Server Error' }));
+  await assert.rejects(api.models(), { name: 'ApiError', status: 500, code: 'http_500', message: 'Internal Server Error' });
+});
+
+test('what a gateway answers in the place of the server is said in words of the page', async () => {
+  // Over HTTP/2 there is no text beside the number.
+  for (const statusText of ['Bad Gateway', '']) {
+    const { api } = apiAnswering(() => new Response('<h1>Bad gateway</h1>', { status: 502, statusText }));
+    await assert.rejects(api.models(), { name: 'ApiError', status: 502, code: 'http_502', message: 'The server cannot be reached.' });
+  }
 });
 
 test('a server that can not be reached is told apart from one that refuses', async () => {

@@ -40,6 +40,8 @@ test('a document leads to its place, a broken link nowhere', () => {
   assert.deepEqual(documentTarget(entry), { path: 'dir/a.md', anchor: 'part' });
   assert.deepEqual(entry.notes, ['dir/a.md', '# part', 'Found']);
   assert.equal(labelOf(entry), 'a#part');
+  assert.equal(labelOf(NAMED), 'a');
+  assert.equal(labelOf({ ...NAMED, ref: '[[dir/a#part|the tall one]]' }), 'the tall one');
   const broken = documentEntry({ wikilink: '[[x]]', relative_path: null });
   assert.equal(documentTarget(broken), null);
   assert.equal(isGiven(broken), false);

@@ -118,6 +118,12 @@ async function decoded(text) {
   return JSON.parse(text);
 }
 
+/** What a gateway says that stands before the server and does not reach it, as while that is started again. */
+const GATEWAY = new Set([502, 503, 504]);
+
+/** What an answer without an error of the server's own says: what stands there instead is none of our words. */
+const foreignText = ({ status, statusText }) => (GATEWAY.has(status) ? strings.unreachable : statusText);
+
 async function errorFrom(response) {
   const body = await response.text().then(decoded).catch(() => ({}));
   // At most an hour: a used-up quota of a month gives weeks, and timers of more than 24 days go off at once.
@@ -125,7 +131,7 @@ async function errorFrom(response) {
   return new ApiError({
     status: response.status,
     code: body.code ?? `http_${response.status}`,
-    message: errorText(body) ?? response.statusText,
+    message: errorText(body) ?? foreignText(response),
     details: body.details ?? null,
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
   });

@@ -15,6 +15,12 @@ const keyOf = (path) => `documents:${path}`;
 /** What is typed into a document and not saved yet; null for nothing. */
 export const unsaved = (kept, path) => kept.get(FORM, keyOf(path));
 
+/** @returns {string[]} the documents into which something was typed that is not saved: some may not be there yet */
+export const unsavedPaths = (kept) => kept.all(FORM).filter(([id]) => id.startsWith(keyOf(''))).map(([id]) => id.slice(keyOf('').length)).sort();
+
+/** Calls `listener` when other documents are among these. @returns {() => void} stops that */
+export const followUnsaved = (kept, listener) => kept.follow(({ kind, id }) => kind === FORM && id.startsWith(keyOf('')) && listener());
+
 /**
  * A document to be written: plain text with completion and a preview. What is typed is kept until it is saved or thrown away. Where the
  * document was changed meanwhile, the person decides which text stays; where nothing was typed yet, the field shows the new text.

@@ -1,3 +1,4 @@
+import { strings } from '../strings/en/conversation.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { createLatest } from '../core/latest.js';
 import { createRenewal } from '../core/renewal.js';
@@ -6,6 +7,7 @@ import { icon } from '../ui/icons.js';
 import { deletedDocuments } from './bin.js';
 import { listAfter } from './changes_model.js';
 import { countIn, pathFrom, treeOf } from './documents_model.js';
+import { followUnsaved, unsavedPaths } from './editor.js';
 import { graphPicture } from './graph.js';
 import { createImport } from './importing.js';
 import { shownInPart } from './shown_in_part.js';
@@ -81,7 +83,7 @@ function branches({ folders, documents }, page, kept, above = '') {
  * and the graph of all. All documents are asked for once; what changes of them is told by `hear`.
  *
  * @param {{api: object, attempt: (job: () => Promise<any>, again: () => void) => Promise<any>, addressOf: (path: string) => string,
- *   open: (target: {path: string, anchor?: string}) => void, begin: (path: string) => void}} page
+ *   open: (target: {path: string, anchor?: string}) => void, begin: (path: string) => void, kept: object}} page
  */
 export function createList(page) {
   const input = element('input', { type: 'search', class: 'form-control', 'aria-label': words.search, placeholder: words.search, autocomplete: 'off', spellcheck: 'false', maxlength: '200' });
@@ -95,9 +97,12 @@ export function createList(page) {
   } }, name, element('button', { type: 'submit', class: 'btn btn-quiet', text: words.create }));
   const about = element('div');
   const imports = createImport(page.api);
-  const node = element('div', { class: 'documents-scroller' }, input, status, tree, creating, imports.node, about);
+  const typed = element('div', { class: 'documents-unsaved', hidden: true });
+  const node = element('div', { class: 'documents-scroller' }, typed, input, status, tree, creating, imports.node, about);
 
   let isShown = false;
+  /** Whether what stands there is that the list did not come. */
+  let hasFailed = false;
   /** All documents, as the server told them last; null: they have to be asked for. */
   let all = null;
   /** What changed since they were asked for; null while they are not. */
@@ -127,9 +132,7 @@ export function createList(page) {
     // What is pressed below the list stays where it is.
     ready: whenReleased,
     onAnswer: (answer, query) => show((!query && all) || answer, query),
-    onError: (error) => {
-      status.textContent = words.failed(error.message);
-    },
+    onError: tellFailed,
   });
   /** Asks again for what is shown. Where that fails, what was there stays. */
   const renew = createRenewal(async () => {
@@ -140,7 +143,18 @@ export function createList(page) {
     if (answer && isShown && query === wanted()) show((!query && all) || answer, query);
   }, { pause: RENEWAL_PAUSE_MS });
 
+  /** Why there is no list. It is asked for again by the person, and by itself once the server is heard. */
+  function tellFailed(error) {
+    hasFailed = true;
+    const onclick = () => {
+      input.focus({ preventScroll: true });
+      ask();
+    };
+    status.replaceChildren(`${words.failed(error.message)} `, element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: strings.attempt.again, onclick }));
+  }
+
   input.addEventListener('input', ask);
+  page.events.on('changes:alive', () => hasFailed && isShown && ask());
 
   function ask() {
     const query = wanted();
@@ -180,7 +194,17 @@ export function createList(page) {
     return [...shownInPart(documents, (entry) => documentLink(entry, page)), ...said];
   }
 
+  /** What was typed and not saved is found here, also where its document is not there yet. */
+  function showUnsaved() {
+    const paths = unsavedPaths(page.kept);
+    redraw(typed, [element('h3', { class: 'documents-kind', text: words.unsaved }), ...paths.map((path) => documentLink({ path, title: path }, page))]);
+    setHidden(typed, paths.length === 0);
+  }
+
+  followUnsaved(page.kept, () => isShown && showUnsaved());
+
   function show({ documents, inText, isReadOnly }, query) {
+    hasFailed = false;
     redraw(tree, query ? found({ documents, inText }) : branches(treeOf(documents), page, kept));
     const number = documents.length + inText.length;
     if (number > 0) status.textContent = words.count(number);
@@ -215,6 +239,7 @@ export function createList(page) {
     node,
     show() {
       isShown = true;
+      showUnsaved();
       ask();
       parts = [
         folded(words.broken, (place) => showGraph(place, drawBroken)),

@@ -76,7 +76,7 @@ class DocumentsPanel {
     this.#documents = createDocumentsApi(api);
     this.#actions = createActions(this.#documents, { onMoved: (from, to) => this.#moved(from, to) });
     this.#list = createList({
-      ...this.#page, api: this.#documents, begin: (path) => this.#begin(path),
+      ...this.#page, api: this.#documents, kept, begin: (path) => this.#begin(path),
       attempt: (job, again) => attempt(job, { failed: words.failed, again }),
     });
     frame.addPanel(this.#node);
@@ -143,12 +143,15 @@ class DocumentsPanel {
       return;
     }
     const before = this.#told.at(-1);
-    const found = await attempt(() => this.#documents.read(path), { failed: words.failed, again: () => this.#show() });
+    const isTyped = unsaved(this.#kept, path) !== null;
+    // What was typed may be for a document that is not there yet, or not any more.
+    const read = isTyped ? this.#documents.readIfThere : this.#documents.read;
+    const found = await attempt(() => read(path), { failed: words.failed, again: () => this.#show() });
     if (mine !== this.#asked) return;
     this.#isLoading = false;
     if (!this.#shown) return;
-    if (!found) this.#miss(path);
-    else if (unsaved(this.#kept, path)) this.#edit(found);
+    if (isTyped && found) this.#edit(found.path ? found : { path, text: '', version: null });
+    else if (!found) this.#miss(path);
     else this.#read(found, anchor);
     this.#follow(this.#told.slice(this.#told.indexOf(before) + 1));
   }
@@ -267,7 +270,11 @@ class DocumentsPanel {
         if (told && told.version !== stored.version) this.#renew();
       },
       onMoved: (path) => this.#goWith(path),
-      onClose: () => this.#show(),
+      onClose: () => {
+        // A document that is not there is left for the list.
+        if (editor.version === null) this.#goWith('');
+        this.#show();
+      },
     });
     this.#put(editor);
     editor.takeFocus();

@@ -5,6 +5,7 @@ import { agentName } from '../core/words/agent_name.js';
 import { conversationTitle } from '../core/words/conversation_title.js';
 import { saidText } from '../core/words/said.js';
 import { referenceStrings } from '../strings/en/references.js';
+import { linkText } from './wikilinks_model.js';
 
 const GIVEN = new Set(['resolved', 'truncated']);
 const ICONS = {
@@ -87,7 +88,9 @@ const LONGEST_LABEL = 60;
 export function labelOf(entry) {
   // The short id of an activity is short enough.
   if (!entry || entry.kind === 'activity' || (!isGiven(entry) && entry.status !== 'streaming')) return '';
-  const title = excerpt(titleOf(entry) ?? '', LONGEST_LABEL);
+  // A link reads as it was written, and not as the file that it leads to is called.
+  const isLink = entry.kind === 'document' && entry.ref?.startsWith('[[');
+  const title = excerpt((isLink ? linkText(entry.ref) : titleOf(entry)) ?? '', LONGEST_LABEL);
   if (entry.kind === 'file') return [title, pagesOf(entry)].filter(Boolean).join(' › ');
   const place = placeOf(entry);
   return title && place ? `${title} › #${place}` : title;

@@ -12,6 +12,8 @@ import { shellStrings } from '../strings/en/shell.js';
 import { element, replaceChildrenKeepingFocus, whenReleased } from '../ui/dom.js';
 
 const LIMIT = 50;
+/** One more says that there are more. */
+const ASKED_FOR = LIMIT + 1;
 
 /** A tag as tags are compared. */
 const folded = (tag) => tag.normalize('NFC').toLowerCase();
@@ -111,16 +113,16 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   }
 
   function draw() {
-    const { query, tags, conversations } = shown;
+    const { query, tags, conversations, hasMore } = shown;
     const workspaces = query.startsWith('#') ? [] : model.findWorkspaces(query);
     const hadFocus = list.contains(document.activeElement);
     replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations);
     if (hadFocus && !list.contains(document.activeElement)) (list.querySelector('a') ?? input).focus();
-    status.textContent = words.matches(list.childElementCount);
+    status.textContent = (hasMore ? words.more : words.matches)(list.childElementCount);
   }
 
   function showMatches({ conversations, tags }, query) {
-    shown = { query, tags: tags.map(tagRow), conversations: conversations.map(conversationRow) };
+    shown = { query, tags: tags.map(tagRow), conversations: conversations.slice(0, LIMIT).map(conversationRow), hasMore: conversations.length > LIMIT };
     draw();
   }
 
@@ -135,13 +137,13 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     const name = folded(query.slice(1).trim());
     const known = (await api.listTags(domain, options)).filter(({ tag }) => folded(tag).startsWith(name));
     const exact = known.find(({ tag }) => folded(tag) === name);
-    const conversations = exact ? await api.listConversations(domain, { tag: exact.tag, limit: LIMIT, include_archived: true }) : [];
+    const conversations = exact ? await api.listConversations(domain, { tag: exact.tag, limit: ASKED_FOR, include_archived: true }) : [];
     return { conversations, tags: known.filter((each) => each !== exact) };
   }
 
   async function ask(query, options) {
     if (query.startsWith('#')) return askTags(query, options);
-    return { conversations: await api.autocompleteConversations(query, { domain, limit: LIMIT }, options), tags: [] };
+    return { conversations: await api.autocompleteConversations(query, { domain, limit: ASKED_FOR, withUnnamed: true }, options), tags: [] };
   }
 
   const latest = createLatest(ask, {

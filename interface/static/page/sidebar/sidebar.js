@@ -268,12 +268,13 @@ class Sidebar {
     this.#askOnReturn();
   }
 
-  /** Asks again whenever the network is back, or the person, until the lists have come. */
+  /** Asks again whenever the network is back, or the server is heard, or the person is back, until the lists have come. */
   #askOnReturn() {
     if (this.#waiting) return;
     this.#waiting = new AbortController();
     const { signal } = this.#waiting;
     addEventListener('online', () => this.refresh(), { signal });
+    signal.addEventListener('abort', this.#events.on('changes:alive', () => this.refresh()));
     document.addEventListener('visibilitychange', () => document.hidden || this.refresh(), { signal });
   }
 }

@@ -14,8 +14,8 @@ const words = railStrings;
  * @param {HTMLElement} rail
  * @param {object} page
  * @param {() => void} onClose
- * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, renew: () => void, show: (name: string, detail: object) => Promise<void>, takeFocus: () => void}}
- *   `refresh` shows what is there now, `follow` where activities were posted, `renew` where some were moved, `show` one tab, with the focus; `detail`: what in it
+ * @returns {{refresh: () => Promise<void>, follow: () => Promise<void>, renew: () => void, turn: () => void, show: (name: string, detail: object) => Promise<void>, takeFocus: () => void}}
+ *   `refresh` shows what is there now, `follow` where activities were posted, `renew` where some were moved, `turn` where other messages are shown, `show` one tab, with the focus; `detail`: what in it
  */
 export function createRail(rail, page, onClose) {
   const tabs = createTabs({
@@ -68,6 +68,9 @@ export function createRail(rail, page, onClose) {
   /** Shows anew what activities were moved in. */
   const renew = () => (railTabs.get(chosen).isLive ? refresh() : undefined);
 
+  /** Other messages are shown. */
+  const turn = () => (railTabs.get(chosen).isOfShown ? refresh() : undefined);
+
   const takeFocus = () => rail.querySelector('[role=tab][aria-selected=true]')?.focus();
 
   function show(name, detail) {
@@ -77,5 +80,5 @@ export function createRail(rail, page, onClose) {
     return shown;
   }
 
-  return { refresh, follow, renew, show, takeFocus };
+  return { refresh, follow, renew, turn, show, takeFocus };
 }

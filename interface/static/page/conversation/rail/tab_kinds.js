@@ -25,6 +25,7 @@ const EXCERPT_LENGTH = 80;
  * @typedef {object} RailTab
  * @property {string} label
  * @property {boolean} [isLive] whether posted activities may change it
+ * @property {boolean} [isOfShown] whether it speaks of the messages that the page shows, and not of the whole conversation
  * @property {string} empty what is said where there is nothing
  * @property {(page: object, options: {isLive: boolean}) => Promise<Node[]>} load what is there now; none for nothing. `isLive`:
  *   activities were posted, and what is shown already stays
@@ -58,6 +59,7 @@ function referencesOf(message, page) {
 
 registerRailTab('references', {
   label: words.references,
+  isOfShown: true,
   empty: words.noReferences,
   load: async (page) => page.transcript().messages.map((message) => referencesOf(message, page)).filter(Boolean),
 });

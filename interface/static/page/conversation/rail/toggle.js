@@ -76,5 +76,6 @@ export function createRailToggle(button, rail, page) {
     if (rail.hidden) appear();
     else made.refresh();
   });
+  page.events.on('messages:shown', () => !rail.hidden && made?.turn());
   page.events.on('activities:posted', ({ isMoved }) => !rail.hidden && (isMoved ? made?.renew() : made?.follow()));
 }

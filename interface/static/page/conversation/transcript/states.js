@@ -1,4 +1,4 @@
-import { bring } from '../../core/api.js';
+import { bring, mayPass } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { importOffer } from '../../imports/offer.js';
@@ -73,8 +73,11 @@ export function createPins(transcript, page) {
 /** @returns {boolean} whether there is no such conversation, or none any more */
 export const isGone = (error) => error.code === 'conversation_not_found';
 
-/** Calls `then` once, unless `signal` ends that: when the server is heard again, or the network is back. */
-function onceServerIsHeard(events, then, signal) {
+/**
+ * Calls `then` once, unless `signal` ends that: when the server is heard again, or the network is back, or after so many seconds as the
+ * server has said.
+ */
+function onceServerIsHeard(events, then, { signal, seconds }) {
   const done = new AbortController();
   const once = () => {
     if (done.signal.aborted) return;
@@ -85,18 +88,19 @@ function onceServerIsHeard(events, then, signal) {
   const stop = events.on('changes:alive', once);
   // In the first moment, some requests still fail.
   addEventListener('online', () => setTimeout(once, ONLINE_MS), { signal: done.signal });
+  if (seconds !== null) setTimeout(once, seconds * 1000);
 }
 
 /**
- * Says that a conversation's messages are not there, and why. Where the server could not be reached, they are asked for again once it
- * is heard.
+ * Says that a conversation's messages are not there, and why. Where the server, or a gateway before it, may give them later, they are
+ * asked for again once it is heard.
  *
  * @param {Error} error
  * @param {{onAgain: () => void, onNew: () => void, events: object, signal: AbortSignal}} ways out: where trying again helps, or where the
  *   conversation is gone; `signal`: something else is open
  */
 export function loadingFailure(error, { onAgain, onNew, events, signal }) {
-  if (error.status === 0) onceServerIsHeard(events, onAgain, signal);
+  if (mayPass(error)) onceServerIsHeard(events, onAgain, { signal, seconds: error.retryAfter ?? null });
   const [text, label, onclick] = isGone(error)
     ? [strings.transcript.gone, strings.transcript.none, onNew] : [strings.transcript.failed(error.message), strings.transcript.again, onAgain];
   return element('section', { class: 'failure-state', role: 'alert' },

@@ -172,6 +172,7 @@ export class Transcript {
     if (around === null) this.#scroll.toEnd();
     else this.#scroll.release();
     this.#tellEnds();
+    this.#page.events.emit('messages:shown');
     // What is seen is painted first, the sidebar too.
     whenIdle(() => this.#fill());
   }
@@ -425,6 +426,7 @@ export class Transcript {
       this.#show();
     }, this.#list.nodes());
     this.#tellEnds();
+    this.#page.events.emit('messages:shown');
   }
 
   /** What was being loaded belongs to what was shown before. */

@@ -16,6 +16,7 @@ export const documentStrings = fill(english, {
   inText: 'Im Text',
   noMatch: 'Kein Dokument passt.',
   empty: 'Es gibt noch keine Dokumente. Schreibe hier eines, oder lege Markdown-Dateien in deinen Vault.',
+  unsaved: 'Noch nicht gespeichert',
   broken: 'Links, die nirgends hinführen',
   noBroken: 'Jeder Link führt zu einem Dokument.',
   orphans: 'Dokumente ohne Links',

@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
   filter: {
     searching: 'Suche läuft …',
     matches: (n) => (n ? count(n, 'Treffer', 'Treffer') : 'Kein Treffer.'),
+    more: (n) => `Die ersten ${number(n)} Treffer. Tippe mehr, um sie einzugrenzen.`,
     failed: (message) => `Die Suche ist fehlgeschlagen. ${message}`,
     workspace: 'Arbeitsbereich',
     tag: (n) => count(n, 'Unterhaltung', 'Unterhaltungen'),

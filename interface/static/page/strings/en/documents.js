@@ -14,6 +14,7 @@ export const documentStrings = {
   inText: 'In their text',
   noMatch: 'No document matches.',
   empty: 'There are no documents yet. Write one here, or put Markdown files into your vault.',
+  unsaved: 'Not saved yet',
   broken: 'Links that lead nowhere',
   noBroken: 'Every link leads to a document.',
   orphans: 'Documents without links',

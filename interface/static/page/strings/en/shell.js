@@ -78,6 +78,7 @@ export const shellStrings = {
   filter: {
     searching: 'Searching…',
     matches: (n) => (n ? count(n, 'match', 'matches') : 'Nothing matches.'),
+    more: (n) => `The first ${number(n)} matches. Type more to narrow them down.`,
     failed: (message) => `The search failed. ${message}`,
     workspace: 'Workspace',
     tag: (n) => count(n, 'conversation', 'conversations'),

@@ -16,6 +16,7 @@ export const documentStrings = fill(english, {
   inText: 'En el texto',
   noMatch: 'Ningún documento coincide.',
   empty: 'Aún no hay documentos. Escribe uno aquí o pon archivos Markdown en tu bóveda.',
+  unsaved: 'Sin guardar todavía',
   broken: 'Enlaces que no llevan a nada',
   noBroken: 'Todos los enlaces llevan a un documento.',
   orphans: 'Documentos sin enlaces',

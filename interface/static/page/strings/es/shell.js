@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
   filter: {
     searching: 'Buscando…',
     matches: (n) => (n ? count(n, 'resultado', 'resultados') : 'Nada coincide.'),
+    more: (n) => `Los primeros ${number(n)} resultados. Escribe más para acotarlos.`,
     failed: (message) => `La búsqueda falló. ${message}`,
     workspace: 'Espacio de trabajo',
     tag: (n) => count(n, 'conversación', 'conversaciones'),

@@ -16,6 +16,7 @@ export const documentStrings = fill(english, {
   inText: '正文中',
   noMatch: '没有匹配的文档。',
   empty: '还没有文档。可以在这里写一个，或把 Markdown 文件放进你的文档库。',
+  unsaved: '尚未保存',
   broken: '失效的链接',
   noBroken: '每个链接都指向一个文档。',
   orphans: '没有链接的文档',

@@ -79,6 +79,7 @@ export const shellStrings = fill(english, {
   filter: {
     searching: '正在搜索…',
     matches: (n) => (n ? `${number(n)} 个匹配项` : '没有匹配项。'),
+    more: (n) => `前 ${number(n)} 个匹配项。输入更多内容以缩小范围。`,
     failed: (message) => `搜索失败。${message}`,
     workspace: '工作区',
     tag: (n) => `${number(n)} 个对话`,
