@@ -48,6 +48,7 @@ _JOINED = {
     "joined/interface.css": (
         "page/sidebar/sidebar.css",
         "page/conversation/transcript/transcript.css",
+        "page/markdown/markdown.css",
         "page/conversation/find/find.css",
         "page/composer/composer.css",
         "page/references/references.css",

@@ -23,6 +23,13 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 INPUT = "#composer-input"
 TEA = "I drink black tea in the morning."
+MOST_ATTACHED = 50
+# As from the Memories panel.
+DROP = """(target, memories) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.setData('application/x-anaphora-memories', JSON.stringify(memories));
+  target.dispatchEvent(new DragEvent('drop', { bubbles: true, dataTransfer }));
+}"""
 
 
 def add_claim(client: Client, statement: str, **fields: Any) -> dict[str, Any]:
@@ -169,6 +176,27 @@ def test_use_now_attaches_a_memory_that_outlives_the_page_and_goes_with_the_mess
     page.reload()
     expect(page.locator(".message-card")).to_have_count(2)
     expect(chip).to_have_count(0)
+
+
+def test_a_memory_that_is_not_attached_once_more_or_is_one_too_many_is_told_of(
+    open_page: OpenPage, person: Client
+) -> None:
+    claim = add_claim(person, TEA)
+    page = open_page(person)
+    keep_toasts(page)
+    chips, told = page.locator(".claim-chip"), page.locator(".toast-message")
+    for _ in range(2):
+        write(page, "@black")
+        expect(option(page, TEA)).to_be_visible()
+        suggested(page)
+        page.get_by_role("option").first.get_by_text("Use now").click()
+        expect(page.locator(INPUT)).to_have_value("")
+        expect(chips).to_have_count(1)
+    expect(told).to_have_text([f"@{claim['friendly_id']} goes with your next message already."])
+    dragged = [{"claim_id": f"c-{n}", "friendly_id": f"tea_{n}", "statement": TEA} for n in range(MOST_ATTACHED + 5)]
+    page.locator(INPUT).evaluate(DROP, dragged)
+    expect(chips).to_have_count(MOST_ATTACHED)
+    expect(told).to_have_text([f"At most {MOST_ATTACHED} memories go with a message."])
 
 
 def test_an_attached_memory_is_taken_away_by_mouse_or_key(open_page: OpenPage, person: Client) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -378,6 +379,48 @@ def test_a_new_document_is_not_begun_where_there_is_one_or_may_be_none(
     panel.get_by_role("button", name="Cancel").click()
     expect(name).to_be_visible()
     assert person.get("/api/vault/document?path=notes/new.md").status == 404
+
+
+def test_a_document_that_does_not_come_is_not_called_gone_and_is_asked_for_again(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("502")
+    page_problems.expect("404")
+    write(person, "heron.md", "A grey bird.")
+    page = open_page(person, "/account")
+    down = {"/events", "/api/vault/document"}
+
+    def gateway(route: Route) -> None:
+        if urlsplit(route.request.url).path in down:
+            route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>")
+        else:
+            route.fallback()
+
+    page.route(re.compile("/events|/api/vault/document"), gateway)
+    panel = page.get_by_role("region", name="Documents")
+    failure = panel.get_by_text("The document could not be loaded. The server cannot be reached.")
+    again = panel.get_by_role("button", name="Try again")
+
+    def fails_to_open(path: str) -> None:
+        page.goto(f"/interface/?panel=documents&document={path}")
+        expect(failure).to_be_visible()
+        expect(panel.get_by_text("not there any more")).to_have_count(0)
+
+    fails_to_open("heron.md")
+    with page.expect_response("**/api/vault/document?*"):
+        again.click()
+    expect(failure).to_be_visible()
+    down.remove("/api/vault/document")
+    again.click()
+    expect(panel.locator(".document-text")).to_have_text("A grey bird.")
+    expect(panel.get_by_role("heading", name="Documents")).to_be_focused()
+
+    down.add("/api/vault/document")
+    fails_to_open("heron.md")
+    down.clear()
+    expect(panel.locator(".document-text")).to_have_text("A grey bird.")
+    page.goto("/interface/?panel=documents&document=nowhere.md")
+    expect(panel.get_by_text("This document is not there any more.")).to_be_visible()
 
 
 def test_documents_without_links_are_listed_by_their_titles_and_lead_to_themselves(

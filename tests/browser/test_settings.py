@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems, until_ready
 from tests.browser.history import hold_talk
-from tests.browser.screens import NARROW, findings
+from tests.browser.screens import NARROW, findings, problems
 from tests.browser.transcript import keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -198,6 +198,29 @@ def test_an_agent_is_made_tried_and_named_in_a_message_and_another_deleted(
     expect(page.get_by_role("option")).to_contain_text("The Cook")
     page.keyboard.press("Enter")
     expect(page.locator("#composer-input")).to_have_value("@agent_the_cook ")
+
+
+def test_what_an_agent_answers_in_the_settings_is_drawn_as_answers_are_and_runs_nothing(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying(
+        "It is **hot**:\n\n```py\nprint('soup')\n```\n\n| Pot | Litres |\n|---|---|\n| big | 5 |\n\n"
+        '<img src=x onerror="globalThis.hasRun = true"><script>globalThis.hasRun = true</script>\n\n'
+        "[Press](javascript:globalThis.hasRun=true)"
+    )
+    page = open_page(person, "/settings#agents")
+    page.get_by_role("button", name="Edit: Global Assistant").click()
+    page.get_by_role("textbox", name="Message", exact=True).fill("How is soup made?")
+    page.get_by_role("button", name="Ask").click()
+    answer = page.locator("#agent-answer .agent-answer")
+    expect(answer.locator("strong")).to_have_text("hot")
+    expect(answer.locator("td")).to_have_text(["big", "5"])
+    expect(answer.locator(".code-block .hljs-built_in")).to_have_text("print")
+    expect(answer.locator(".code-block")).to_have_css("border-top-style", "solid")
+    expect(answer).to_contain_text("<script>")
+    expect(answer.locator("script, img, [onerror], a[href^='javascript']")).to_have_count(0)
+    assert page.evaluate("globalThis.hasRun") is None
+    assert problems(page) == []
 
 
 def test_an_administrator_makes_disables_and_enables_accounts(

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, workspace
-from tests.browser.screens import NARROW, findings
+from tests.browser.screens import NARROW, findings, problems
 from tests.browser.sidebar_page import SidebarPage, by_right_click, part, show_sidebar, titles, unfold
 from tests.browser.transcript import keep_toasts
 from tests.http_client import Client
@@ -259,6 +259,33 @@ def test_a_sidebar_that_could_not_be_loaded_asks_by_itself_when_the_network_or_t
     page.evaluate(come_back)
     status = page.evaluate("() => fetch('/healthz').then(({ status }) => status)")  # behind what would have been asked
     assert (status, len(asked)) == (200, 1)
+
+
+def test_the_tree_never_names_a_row_that_is_not_there(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("502")
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person, "/account")
+    lists = re.compile("/events|/list_workspaces/|/list_conversation_by_user/")
+    page.route(lists, lambda route: route.fulfill(status=502, body="Bad Gateway"))
+    page.goto("/interface/")
+    again = page.locator("#sidebar-status").get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    expect(page.locator("#workspaces-container .jstree-loading")).to_have_count(0)
+    assert problems(page) == []
+    page.unroute(lists)
+    again.click()
+    sidebar = SidebarPage(page)
+    row = sidebar.row("Growing tomatoes")
+    row.hover()
+    node = str(row.evaluate("row => row.closest('.jstree-node').id"))
+    tree = page.locator("#workspaces-container")
+    expect(tree).to_have_attribute("aria-activedescendant", node)
+    page.get_by_role("button", name="Collapse all workspaces").click()
+    expect(row).to_have_count(0)
+    current = str(tree.get_attribute("aria-activedescendant"))
+    expect(page.locator(f"[id='{current}']")).to_have_count(1)
 
 
 def test_a_new_conversation_that_was_not_used_serves_again(person: Client, open_page: OpenPage) -> None:

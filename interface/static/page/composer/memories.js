@@ -5,6 +5,7 @@ import { strings } from '../strings/en/conversation.js';
 import { excerpt } from '../conversation/message_model.js';
 import { DRAGGED_MEMORIES } from '../memories/memory_model.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
+import { showToast } from '../ui/notices/toast.js';
 
 const words = strings.composer;
 const SWITCH_KEY = 'anaphora:use-memories';
@@ -52,6 +53,8 @@ export function createMemories({ place, buttons, input, page, onChange }) {
   const list = element('ul', { class: 'claim-chips', 'aria-label': words.attached, hidden: true });
   const { button, isOn } = createSwitch();
   let attached = [];
+  /** Takes away what was said last of a memory that is not attached: of many at once, that is said once. */
+  let takeBack = () => {};
   place.append(list);
   buttons.prepend(button);
 
@@ -74,7 +77,8 @@ export function createMemories({ place, buttons, input, page, onChange }) {
   function attach({ claim_id, friendly_id, statement }) {
     const has = attached.some((claim) => claim.claim_id === claim_id);
     if (has || attached.length >= MOST_ATTACHED) {
-      page.announce(has ? words.attachedAlready(friendly_id) : words.tooManyAttached(MOST_ATTACHED));
+      takeBack();
+      takeBack = showToast(has ? words.attachedAlready(friendly_id) : words.tooManyAttached(MOST_ATTACHED));
       return;
     }
     set([...attached, { claim_id, friendly_id, statement }]);

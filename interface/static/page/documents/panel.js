@@ -3,6 +3,7 @@
 import { leavePanel, nameBeside, panelInAddress, writePanel } from '../core/address.js';
 import { createRenewal } from '../core/renewal.js';
 import { composes } from '../core/typing.js';
+import { strings } from '../strings/en/conversation.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { createReferenceCache } from '../references/cache_model.js';
 import { attempt } from '../ui/notices/attempts.js';
@@ -26,12 +27,13 @@ const words = documentStrings;
 const MOST_TOLD = 100;
 
 /**
- * What the panel shows: the list, a document that is read or written, or that one is not there.
+ * What the panel shows: the list, a document that is read or written, or that one is not there, or did not come.
  *
  * @typedef {object} Part
  * @property {HTMLElement} node
  * @property {string} [path] of the document
  * @property {string|null} [version] of the document, as it is shown
+ * @property {boolean} [isFailure] the document did not come
  * @property {(fate: {path: string|null, version: string|null|undefined}) => void} [hear] the document was changed, moved or deleted
  * @property {(changes: import('./changes_model.js').Change[]) => void} [hearOfOthers] other documents were
  * @property {() => void} [shown]
@@ -89,6 +91,7 @@ class DocumentsPanel {
       if (changes.length > 0) this.#hear(changes);
     });
     events.on('changes:lost', () => this.#hearNothing());
+    events.on('changes:alive', () => this.#shown && this.#current?.isFailure && this.#show());
   }
 
   /** Shows what the address says: the list, a document, or the conversation. */
@@ -126,10 +129,12 @@ class DocumentsPanel {
   }
 
   #put(part) {
+    const hadFocus = this.#current?.isFailure && this.#place.contains(document.activeElement);
     this.#current?.close?.();
     this.#current = part;
     this.#place.replaceChildren(part.node);
     part.shown?.();
+    if (hadFocus) this.#heading.focus({ preventScroll: true });
   }
 
   async #show() {
@@ -144,13 +149,19 @@ class DocumentsPanel {
     }
     const before = this.#told.at(-1);
     const isTyped = unsaved(this.#kept, path) !== null;
-    // What was typed may be for a document that is not there yet, or not any more.
-    const read = isTyped ? this.#documents.readIfThere : this.#documents.read;
-    const found = await attempt(() => read(path), { failed: words.failed, again: () => this.#show() });
+    let found = null;
+    let failed = null;
+    try {
+      found = await this.#documents.readIfThere(path);
+    } catch (error) {
+      failed = error;
+    }
     if (mine !== this.#asked) return;
     this.#isLoading = false;
     if (!this.#shown) return;
-    if (isTyped && found) this.#edit(found.path ? found : { path, text: '', version: null });
+    if (failed) this.#tellFailed(path, failed);
+    // What was typed may be for a document that is not there yet, or not any more.
+    else if (isTyped) this.#edit(found ?? { path, text: '', version: null });
     else if (!found) this.#miss(path);
     else this.#read(found, anchor);
     this.#follow(this.#told.slice(this.#told.indexOf(before) + 1));
@@ -216,8 +227,7 @@ class DocumentsPanel {
     const hadFocus = this.#place.contains(document.activeElement);
     this.#put({
       path, version,
-      node: element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }),
-        element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) })),
+      node: element('div', { class: 'documents-scroller' }, element('p', { class: 'documents-note', role: 'status', text: words.gone }), this.#wayToAll()),
       hear: (fate) => {
         if (fate.path === null || fate.version === undefined) return;
         this.#goWith(fate.path);
@@ -225,6 +235,24 @@ class DocumentsPanel {
       },
     });
     if (hadFocus) this.#heading.focus({ preventScroll: true });
+  }
+
+  #wayToAll() {
+    return element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => this.open({ path: '' }) });
+  }
+
+  /** Says why a document did not come. It is asked for again by the person, and by itself once the server is heard. */
+  #tellFailed(path, error) {
+    const again = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: strings.attempt.again, onclick: () => this.#show() });
+    this.#put({
+      path, isFailure: true,
+      node: element('div', { class: 'documents-scroller' },
+        element('p', { class: 'documents-note', role: 'alert', text: words.readFailed(error.message) }), element('div', { class: 'document-head' }, again, this.#wayToAll())),
+      hear: (fate) => {
+        if (fate.path !== null && fate.path !== path) this.#goWith(fate.path);
+        this.#show();
+      },
+    });
   }
 
   #read(found, anchor = null) {

@@ -178,6 +178,7 @@ export class SidebarTree {
     const tree = this.#tree;
     $tree
       .on('ready.jstree redraw.jstree load_node.jstree after_open.jstree', () => this.#watchPostponed())
+      .on('ready.jstree after_close.jstree', (_event, { node }) => this.#forgetGoneRow(node?.id))
       .on('activate_node.jstree', (_event, { node, event }) => this.#activate(node, event))
       .on('select_node.jstree deselect_node.jstree', () => this.#tellSelected())
       .on('open_node.jstree', (_event, { node }) => this.#rememberExpanded(node, true))
@@ -222,11 +223,17 @@ export class SidebarTree {
     if (wasOpen) await this.openWorkspace(workspaceId);
   }
 
-  /** jsTree goes on naming a row that is gone as the current one, by which the tree could not be entered any more. */
-  #forgetGoneRow() {
+  /**
+   * jsTree goes on naming a row that is gone as the current one, by which the tree could not be entered any more.
+   *
+   * @param {string} [heirId] the row that becomes the current one, where it is there
+   */
+  #forgetGoneRow(heirId) {
     const current = this.#container.getAttribute('aria-activedescendant');
-    if (!current || document.getElementById(current)) return;
-    this.#container.setAttribute('aria-activedescendant', this.#container.querySelector('.jstree-node')?.id ?? '');
+    // While rows are drawn anew, they are gone and come back.
+    if (!current || this.#reloads > 0 || document.getElementById(current)) return;
+    const next = document.getElementById(heirId) ?? this.#container.querySelector('.jstree-node');
+    this.#container.setAttribute('aria-activedescendant', next?.id ?? '');
     if (!this.#container.contains(document.activeElement)) this.#container.tabIndex = 0;
   }
 

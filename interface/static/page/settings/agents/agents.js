@@ -3,6 +3,7 @@
 import { agentName } from '../../core/words/agent_name.js';
 import { settingsStrings } from '../../strings/en/settings.js';
 import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
+import { MarkdownView } from '../../markdown/view.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, replaceWithFocus, setHidden, whenReleased } from '../../ui/dom.js';
@@ -92,6 +93,12 @@ function createFields({ api, onChange }) {
   };
 }
 
+function answerNode(text) {
+  const node = element('div', { class: 'agent-answer markdown' });
+  new MarkdownView(node).setText(text);
+  return node;
+}
+
 /** A message to the agent that is open, which answers as it is saved. `clear` takes the answer away. */
 function mountTrial({ settings, kept, openId }) {
   const [question, answer] = [find('agent-question'), find('agent-answer')];
@@ -104,7 +111,7 @@ function mountTrial({ settings, kept, openId }) {
       if (question.value === asked) kept.set('form', QUESTION, null);
       const link = element('a', { href: `/interface/${encodeURIComponent(told.conversationId)}`, text: words.conversation });
       return [
-        element('p', { class: 'agent-answer', dir: 'auto', text: told.answer }),
+        answerNode(told.answer),
         element('p', { class: 'settings-state' }, `${words.answeredIn((performance.now() - begun) / 1000)} `, link),
       ];
     } catch (error) {

@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   newName: 'Pfad eines neuen Dokuments',
   create: 'Neues Dokument',
   failed: (message) => `Die Dokumente konnten nicht geladen werden. ${message}`,
+  readFailed: (message) => `Das Dokument konnte nicht geladen werden. ${message}`,
   count: (n) => count(n, 'Dokument', 'Dokumente'),
   inText: 'Im Text',
   noMatch: 'Kein Dokument passt.',

@@ -10,6 +10,7 @@ export const documentStrings = {
   newName: 'Path of a new document',
   create: 'New document',
   failed: (message) => `The documents could not be loaded. ${message}`,
+  readFailed: (message) => `The document could not be loaded. ${message}`,
   count: (n) => count(n, 'document', 'documents'),
   inText: 'In their text',
   noMatch: 'No document matches.',

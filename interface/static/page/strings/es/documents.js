@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   newName: 'Ruta de un documento nuevo',
   create: 'Documento nuevo',
   failed: (message) => `No se pudieron cargar los documentos. ${message}`,
+  readFailed: (message) => `No se pudo cargar el documento. ${message}`,
   count: (n) => count(n, 'documento', 'documentos'),
   inText: 'En el texto',
   noMatch: 'Ningún documento coincide.',

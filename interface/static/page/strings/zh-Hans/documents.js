@@ -12,6 +12,7 @@ export const documentStrings = fill(english, {
   newName: '新文档的路径',
   create: '新建文档',
   failed: (message) => `无法加载文档。${message}`,
+  readFailed: (message) => `无法加载此文档。${message}`,
   count: (n) => `${number(n)} 个文档`,
   inText: '正文中',
   noMatch: '没有匹配的文档。',
