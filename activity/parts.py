@@ -40,6 +40,7 @@ to install, such as `.py`: people who do so attach them often, and want to find 
 _ACTIVE_TYPES = ("text/html", "image/svg+xml")
 _AS_TEXT = ".txt"
 _LONGEST_ENDING = 16
+_FILE_SHOWS = ("name", "media_type", "size")
 _LONGEST = 200
 """In bytes of UTF-8, with `_AS_TEXT`: file systems take 255."""
 
@@ -138,14 +139,15 @@ def archived_name(name: str, media_type: str) -> str:
 
 
 # A shared link never shows thinking: it quotes memories, documents and other conversations. Notices are for the owner.
+# Of files, a snapshot asks only for those that were chosen.
 KINDS: dict[str, PartKind] = {
     kind.name: kind
     for kind in (
         SimpleKind(name="thinking", export=_thinking),
         SimpleKind(name="notice", export=_notice),
         SimpleKind(name="tool_call", export=_tool_call, shows=("name",)),
-        SimpleKind(name="file", export=_file),
-        SimpleKind(name="image", export=_image),
+        SimpleKind(name="file", export=_file, shows=_FILE_SHOWS),
+        SimpleKind(name="image", export=_image, shows=(*_FILE_SHOWS, "width", "height")),
     )
 }
 """Every kind of part by its name."""

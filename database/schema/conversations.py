@@ -147,7 +147,7 @@ share_pages = Table(
     "share_pages",
     metadata,
     Column("snapshot_id", Text, primary_key=True),
-    # The number of the page's first message, from 1.
+    # The number of the page's first message, from 1; 0: the page names the files that were chosen.
     Column("first_message", Integer, primary_key=True),
     Column(
         "conversation_id",

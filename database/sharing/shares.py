@@ -7,7 +7,7 @@ in the database: the owner can be shown the link again, and the database alone o
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,17 +20,21 @@ from database.conversations.deletion import delete_share_pages
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import ConflictError, NotShareableError, ShareNotFoundError
+from database.engine.errors import AttachmentNotFoundError, ConflictError, NotShareableError, ShareNotFoundError
+from database.history.attachments import Attachment
 from database.schema import conversations, shares, users
 from sentences import say
 
+from .shared_files import ShareableFile, shareable_files, shared_file
 from .snapshots import (
     MESSAGES_A_PAGE,
+    Choice,
     PartFilter,
     SharedMessage,
     Snapshot,
     count_messages,
     is_whole,
+    read_chosen_files,
     read_page,
     take_snapshot,
 )
@@ -59,11 +63,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharePreview:
-    """The share of a conversation, if it has one, and how many messages a new snapshot would show and leave out."""
+    """The share of a conversation, if it has one, and how many messages a new snapshot would show and leave out.
+
+    files: those that it could show.
+    """
 
     share: Share | None
     message_count: int
     hidden_count: int
+    files: Sequence[ShareableFile]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +92,16 @@ def share_conversation(
     conversation_id: str,
     secret_key: str,
     show_part: PartFilter = lambda _part: None,
+    files: Collection[str] = (),
 ) -> Share:
     """Share a conversation as it is now. One that is shared already keeps its link, which shows the new snapshot.
 
     The link changes only where the old one was made with another secret key. show_part: what readers see of the parts
-    of messages; nothing, unless told.
+    of messages; nothing, unless told. files: the ids of the files that readers get, of no others.
 
     Raises:
         ConversationNotFoundError: missing, somebody else's, or in the bin.
+        AttachmentNotFoundError: one of `files` is no file of a message that the snapshot shows.
         NotShareableError: temporary, or without a finished message that is not hidden.
         ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
     """
@@ -101,10 +111,13 @@ def share_conversation(
             raise NotShareableError(say("share_temporary"))
         if not count_messages(connection, **own)[0]:
             raise NotShareableError(say("share_nothing_yet"))
+        if files and not {each.attachment_id for each in shareable_files(connection, **own)}.issuperset(files):
+            raise AttachmentNotFoundError
+    choice = Choice(show_part=show_part, files=frozenset(files))
     try:
         for _ in range(_ATTEMPTS):
             # Whoever publishes or withdraws a snapshot deletes the pages of all others, unfinished ones included.
-            snapshot = take_snapshot(database, show_part=show_part, **own)
+            snapshot = take_snapshot(database, choice=choice, **own)
             publish = partial(_publish, user_email=user_email, conversation_id=conversation_id)
             share = database.write(partial(publish, snapshot=snapshot, secret_key=secret_key))
             if share is not None:
@@ -125,8 +138,10 @@ def preview_share(*, database: Database, user_email: str, conversation_id: str, 
         read_live(connection, **own)
         row = connection.execute(_select_shares(user_email).where(_c.conversation_id == conversation_id)).first()
         shown, hidden = count_messages(connection, **own)
+        chosen = [] if row is None else read_chosen_files(connection, row.snapshot_id)
+        files = shareable_files(connection, **own, shared={each["attachment_id"] for each in chosen})
     share = None if row is None else _share(row, secret_key)
-    return SharePreview(share=share, message_count=shown, hidden_count=hidden)
+    return SharePreview(share=share, message_count=shown, hidden_count=hidden, files=files)
 
 
 def list_shares(*, database: Database, user_email: str, secret_key: str) -> list[Share]:
@@ -160,16 +175,8 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
     Raises:
         ShareNotFoundError: unknown or revoked, its conversation is in the bin, or its owner's account is disabled.
     """
-    query = (
-        select(_c.title, _c.created_at, _c.message_count, _c.snapshot_id)
-        .join(conversations, conversations.c.conversation_id == _c.conversation_id)
-        .outerjoin(users, users.c.user_email == _c.user_email)
-        .where(_c.token_hash == fingerprint(token), conversations.c.deleted_at.is_(None), users.c.disabled_at.is_(None))
-    )
     with database.reading() as connection:
-        row = connection.execute(query).first()
-        if row is None:
-            raise ShareNotFoundError
+        row = _opened(connection, token)
         found = read_page(connection, row.snapshot_id, after=after, limit=limit)
     end = found[-1]["message_index"] if found else row.message_count
     return SharedPage(
@@ -179,6 +186,32 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
         messages=found,
         next=end if end < row.message_count else None,
     )
+
+
+def read_shared_file(*, database: Database, token: str, message_index: int, number: int) -> Attachment:
+    """The `number`-th file of a message of the snapshot behind `token`, if it was chosen.
+
+    Raises:
+        ShareNotFoundError: as `read_share`; the file was not chosen, or the conversation has it no more.
+    """
+    with database.reading() as connection:
+        row = _opened(connection, token)
+        whose = {"user_email": row.user_email, "conversation_id": row.conversation_id}
+        return shared_file(connection, row.snapshot_id, **whose, message_index=message_index, number=number)
+
+
+def _opened(connection: Connection, token: str) -> Row[*tuple[Any, ...]]:
+    """The share behind `token`. Raises ShareNotFoundError."""
+    query = (
+        select(_c.title, _c.created_at, _c.message_count, _c.snapshot_id, _c.user_email, _c.conversation_id)
+        .join(conversations, conversations.c.conversation_id == _c.conversation_id)
+        .outerjoin(users, users.c.user_email == _c.user_email)
+        .where(_c.token_hash == fingerprint(token), conversations.c.deleted_at.is_(None), users.c.disabled_at.is_(None))
+    )
+    row = connection.execute(query).first()
+    if row is None:
+        raise ShareNotFoundError
+    return row
 
 
 def _publish(
@@ -222,7 +255,7 @@ def _delete_stale_pages(store: Database, conversation_id: str) -> None:
 
 
 def _select_shares(user_email: str) -> Any:
-    columns = (_c.conversation_id, _c.title, _c.created_at, _c.token_hash, _c.seed, _c.message_count)
+    columns = (_c.conversation_id, _c.title, _c.created_at, _c.token_hash, _c.seed, _c.message_count, _c.snapshot_id)
     return (
         select(*columns, conversations.c.deleted_at)
         .join(conversations, conversations.c.conversation_id == _c.conversation_id)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from http import HTTPStatus
-from pathlib import Path
 
 from flask import Blueprint, Response
 
 from attachments.storage import Attachments
-from database.engine.errors import AttachmentNotFoundError
 from database.history import attachments as rows
 from database.history.attachments import Attachment
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.responses import json_reply, ok, saved_as
+from endpoints.http.responses import json_reply, ok
 from endpoints.http.scope import (
     current_request,
     current_settings,
@@ -23,21 +20,16 @@ from endpoints.http.scope import (
     current_user_email,
     current_user_scope,
 )
-from endpoints.http.streams import FileStream, StreamResponse
-from endpoints.http.validation import UPLOAD_TYPE, answers, asks, fails, takes_upload
+from endpoints.http.validation import answers, asks, fails, takes_upload
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as attachment_models
+from .sending import SENT_TYPES, contained, send_original, send_picture
 from .uploads import largest_attachment, receive_upload, uploaded_name
 
 blueprint = Blueprint("attachments", __name__)
-_SANDBOX = "default-src 'none'; sandbox"
-_ASKED_AGAIN = "private, no-cache"
-"""Whoever signs out, or erases a file, has it in no cache that answers without asking here."""
-_SHOWN = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 _LONGEST_PAGE = 2_000_000
-_AT_ONCE = 256 * 1024
 
 
 @blueprint.post("/attachments")
@@ -59,16 +51,16 @@ def upload_attachment(query: attachment_models.UploadQuery) -> object:
 
 @blueprint.get("/attachments/<attachment_id>")
 @asks(attachment_models.ContentQuery)
-@answers(None, media=(UPLOAD_TYPE, "image/jpeg", "image/png"))
+@answers(None, media=SENT_TYPES)
 @works(Work.FILES)
 def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) -> Response:
     """The file as it was uploaded, to be saved; with `form=picture` the picture as it is shown."""
     attachment = _files().get(current_user_email(), attachment_id)
     etag = f"{attachment.sha256}-{query.form}"
     if current_request().if_none_match.contains(etag):
-        return _contained(Response(status=HTTPStatus.NOT_MODIFIED), etag)
-    made = _picture(_files().picture(attachment)) if query.form == "picture" else _original(attachment)
-    return _contained(made, etag)
+        return _kept(Response(status=HTTPStatus.NOT_MODIFIED), etag)
+    send = send_picture if query.form == "picture" else send_original
+    return _kept(send(_files(), attachment), etag)
 
 
 @blueprint.get("/attachments/<attachment_id>/about")
@@ -119,33 +111,7 @@ def _shape(attachment: Attachment) -> dict[str, object]:
     return {name: known[name] for name in attachment_models.AttachmentItem.model_fields}
 
 
-def _picture(file: Path) -> Response:
-    content = file.read_bytes() if file.is_file() else b""
-    media = next((media for sign, media in _SHOWN.items() if content.startswith(sign)), None)
-    if media is None:
-        raise AttachmentNotFoundError
-    return Response(content, mimetype=media)
-
-
-def _original(attachment: Attachment) -> Response:
-    file = _files().original(attachment)
-    if not file.is_file():
-        raise AttachmentNotFoundError
-    response = StreamResponse(FileStream(_pieces(file)), media=UPLOAD_TYPE)
-    response.headers["Content-Disposition"] = saved_as(attachment.name)
-    return response
-
-
-def _pieces(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while piece := opened.read(_AT_ONCE):
-            yield piece
-
-
-def _contained(response: Response, etag: str) -> Response:
-    """The response with headers that let no browser run anything in it, or show it to whoever may not see it."""
-    response.headers["Content-Security-Policy"] = _SANDBOX
-    response.headers["Cache-Control"] = _ASKED_AGAIN
+def _kept(response: Response, etag: str) -> Response:
+    """The response for browsers to keep, and to ask for again."""
     response.set_etag(etag)
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return contained(response)

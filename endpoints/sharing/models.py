@@ -7,7 +7,15 @@ from typing import Annotated
 from pydantic import Field
 
 from database.sharing.snapshots import MESSAGES_A_PAGE
-from endpoints.http.models import LARGEST_NUMBER, OpenQuery, Shape
+from endpoints.http.models import LARGEST_NUMBER, Body, Id, OpenQuery, Shape
+
+_MOST_FILES = 1_000
+
+
+class Sharing(Body):
+    """What the link shows beside the words. `files`: the ids of attachments; those that are not named stay out."""
+
+    files: Annotated[list[Id], Field(max_length=_MOST_FILES)] = Field(default_factory=list)
 
 
 class ShareItem(Shape):
@@ -27,12 +35,26 @@ class ShareItem(Shape):
     in_bin: bool
 
 
+class ShareableFile(Shape):
+    """A file that a new snapshot could show. `size`: in bytes; `is_shared`: the link shows it now."""
+
+    attachment_id: str
+    name: str
+    media_type: str
+    size: int
+    is_shared: bool
+
+
 class ShareState(Shape):
-    """The share of a conversation, null where it has none; what a new snapshot would show, and leave out as hidden."""
+    """The share of a conversation, null where it has none; what a new snapshot would show, and leave out as hidden.
+
+    `files`: those that can be chosen for it.
+    """
 
     share: ShareItem | None
     message_count: int
     hidden_count: int
+    files: list[ShareableFile]
 
 
 class SharedWindow(OpenQuery):

@@ -6,11 +6,13 @@ from dataclasses import asdict
 
 from flask import Blueprint, Response, render_template
 
-from database.sharing.shares import SharedPage, read_share
+from database.sharing.shares import SharedPage, read_share, read_shared_file
+from endpoints.attachments.sending import SENT_TYPES, contained, send_original, send_picture
 from endpoints.http.error_responses import wants_page
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
 from endpoints.http.validation import answers, asks, fails, public
+from endpoints.serving.work_queues import Work, works
 
 from . import models as share_models
 
@@ -40,6 +42,25 @@ def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
     if wants_page():
         return Response(render_template("shared.html", shared=asdict(page)), mimetype="text/html")
     return json_reply(page)
+
+
+@blueprint.get("/shared_chat/<token>/files/<int:message_index>/<int:number>")
+@public
+@answers(None, media=SENT_TYPES)
+@fails("share_not_found", "attachment_not_found")
+@works(Work.FILES)
+def file_of_shared_chat(token: str, message_index: int, number: int) -> Response:
+    """A file that a shared conversation shows, the `number`-th of a message: to be saved, or a picture as it is shown.
+
+    Only of files that the owner chose when sharing it (`parts` of the message), and as long as the conversation has
+    them.
+    """
+    state = current_state()
+    place = {"message_index": message_index, "number": number}
+    attachment = read_shared_file(database=state.database, token=token, **place)
+    # What a photo says beside the picture, such as where it was taken, stays with its owner.
+    send = send_picture if attachment.kind == "image" else send_original
+    return contained(send(state.attachments, attachment))
 
 
 @blueprint.after_request

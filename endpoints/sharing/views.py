@@ -12,7 +12,7 @@ from database.sharing import shares
 from database.sharing.shares import Share
 from endpoints.http.models import Done
 from endpoints.http.scope import current_state, current_user_scope
-from endpoints.http.validation import answers, fails
+from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 
 from . import models as share_models
@@ -21,16 +21,21 @@ blueprint = Blueprint("shares", __name__)
 
 
 @blueprint.post("/share/<conversation_id>")
+@takes(share_models.Sharing, optional=True)
 @answers(share_models.ShareItem)
-@fails("conflict")
+@fails("conflict", "attachment_not_found")
 @works(Work.LONG)
-def share(conversation_id: str) -> object:
-    """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot."""
+def share(conversation_id: str, body: share_models.Sharing) -> object:
+    """Share a conversation, read-only and as it is now; shared before, its link shows the new snapshot.
+
+    404 `attachment_not_found` for a file that no message of the snapshot has.
+    """
     made = shares.share_conversation(
         **current_user_scope(),
         conversation_id=conversation_id,
         secret_key=_secret_key(),
         show_part=shared,
+        files=body.files,
     )
     return _item(made)
 

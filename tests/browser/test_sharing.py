@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.attachments.made_files import picture_of
 from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, store_talk
 from tests.browser.screens import findings
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
+FILES = {"notes.txt": b"Sow in March.", "<b>plan.txt": b"Beans by the wall.", "photo.jpg": picture_of(turned=True)}
 
 
 @pytest.fixture
@@ -43,6 +47,14 @@ def share_dialog(page: Page, title: str) -> Locator:
 def link_in(dialog: Locator) -> str:
     """The link that a dialog shows."""
     return dialog.get_by_role("textbox", name="Link").input_value()
+
+
+def uploaded(client: Client, name: str, content: bytes) -> str:
+    """The id of a file that was uploaded."""
+    headers = {"Content-Type": "application/octet-stream"}
+    reply = client.request("POST", f"/attachments?name={quote(name)}", content, headers=headers)
+    assert reply.status == 201, reply.text
+    return str(reply.json()["attachment_id"])
 
 
 def shared_link(client: Client, talk: Talk) -> str:
@@ -189,6 +201,53 @@ def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_ag
     expect(dialog.get_by_role("alert")).to_have_count(1)
     dialog.get_by_role("button", name="Try again").click()
     expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
+
+
+@pytest.mark.shows("share-dialog-files", "shared-files")
+def test_files_that_are_chosen_are_shown_behind_the_link(
+    server: LiveServer, person: Client, open_page: OpenPage
+) -> None:
+    talk = hold_talk(person, "Seed plans", "When?")
+    files = [uploaded(person, name, content) for name, content in FILES.items()]
+    assert list(person.send(talk.conversation_id, "Look at these", files=files))[-1].get("done")
+    page = open_page(person, talk.path)
+    dialog = share_dialog(page, "Seed plans")
+    expect(dialog.get_by_role("button", name="Create link")).to_be_focused()
+    choice = dialog.get_by_role("group", name="Files that the link shows")
+    expect(choice.get_by_role("checkbox")).to_have_count(3)
+    expect(choice.get_by_role("checkbox", checked=True)).to_have_count(0)
+    choice.get_by_role("checkbox", name="<b>plan.txt").check()
+    choice.get_by_role("checkbox", name="photo.jpg").check()
+    dialog.get_by_role("button", name="Create link").click()
+    expect(choice.get_by_role("checkbox", checked=True)).to_have_count(2)
+    assert findings(page, "share-dialog-files", shown=dialog) == []
+
+    reader = open_page(server.client(), link_in(dialog))
+    cards = reader.locator(".message-card")
+    expect(cards).to_have_count(4)
+    expect(cards.nth(2).get_by_role("img", name="photo.jpg")).to_have_js_property("naturalWidth", 20)
+    expect(reader.locator(".message-file")).to_have_count(2)
+    with reader.expect_download() as saved:
+        cards.nth(2).get_by_role("link", name="Save <b>plan.txt").click()
+    assert saved.value.path().read_bytes() == FILES["<b>plan.txt"]
+    assert findings(reader, "shared-files") == []
+
+    choice.get_by_role("checkbox", name="<b>plan.txt").uncheck()
+    choice.get_by_role("checkbox", name="notes.txt").check()
+    dialog.get_by_role("button", name="Update snapshot").click()
+    expect(dialog.locator(".share-status")).to_have_text("The link shows the conversation as it is now.")
+    reader.reload()
+    expect(cards.nth(2).get_by_role("link")).to_have_text(re.compile(r"^notes\.txt"))
+    page.keyboard.press("Escape")
+    # What the link shows by now is ticked.
+    dialog = share_dialog(page, "Seed plans")
+    expect(choice.get_by_role("checkbox", name="notes.txt")).to_be_checked()
+    expect(choice.get_by_role("checkbox", name="<b>plan.txt")).not_to_be_checked()
+    # The files are gone with the link.
+    picture = str(cards.nth(2).get_by_role("img").get_attribute("src"))
+    assert reader.request.get(f"{server.url}{picture}").status == 200
+    person.delete(f"/share/{talk.conversation_id}")
+    assert reader.request.get(f"{server.url}{picture}").status == 404
 
 
 @pytest.mark.shows("shared", "shared-not-found", "share-dialog", "share-dialog-empty")

@@ -5,10 +5,10 @@ const part = encodeURIComponent;
 /** @param {ReturnType<typeof import('../../core/api.js').createApi>} api */
 export function createShareApi({ get, post, delete: remove }) {
   return {
-    /** @returns {Promise<{share: object|null, message_count: number, hidden_count: number}>} what there is, and what there would be */
+    /** @returns {Promise<{share: object|null, message_count: number, hidden_count: number, files: object[]}>} what there is, and what there would be */
     getShare: (conversationId) => get(`/share/${part(conversationId)}`),
-    /** Makes a snapshot; where there is a link, it shows that one from now on. */
-    share: (conversationId) => post(`/share/${part(conversationId)}`),
+    /** Makes a snapshot, with these files; where there is a link, it shows that one from now on. @param {string[]} files their ids */
+    share: (conversationId, files) => post(`/share/${part(conversationId)}`, { files }),
     withdraw: (conversationId) => remove(`/share/${part(conversationId)}`),
     listShares: () => get('/shares'),
     /** @returns {Promise<{title: string, created_at: string, message_count: number, messages: object[], next: number|null}>} */
@@ -22,4 +22,9 @@ export function createShareApi({ get, post, delete: remove }) {
  */
 export function linkOf({ url }) {
   return url ? new URL(url, location.origin).href : '';
+}
+
+/** @returns {string} where the page behind a link gets the `number`-th file of a message */
+export function fileAddress(token, messageIndex, number) {
+  return `/shared_chat/${part(token)}/files/${messageIndex}/${number}`;
 }

@@ -1,4 +1,5 @@
 import { createShareApi, linkOf } from './api.js';
+import { createFileChoice } from './file_choice.js';
 import { shareStrings } from '../../strings/en/sharing.js';
 import { shownTitle } from '../../core/words/conversation_title.js';
 import { fullTime } from '../../core/words/times.js';
@@ -16,8 +17,9 @@ function points({ message_count: count, hidden_count: hidden }) {
   return count ? [element('ul', { class: 'share-points' }, ...told.map((text) => element('li', { text })))] : [];
 }
 
-function beforeSharing(state) {
-  return [element('p', { class: 'dialog-text', text: state.message_count ? words.shows(state.message_count) : words.nothing }), ...points(state)];
+function beforeSharing(state, files) {
+  const text = state.message_count ? words.shows(state.message_count) : words.nothing;
+  return [element('p', { class: 'dialog-text', text }), ...points(state), ...files];
 }
 
 function linkRow(link) {
@@ -26,13 +28,14 @@ function linkRow(link) {
   return element('div', { class: 'share-link' }, field, copyButton(link), openLink(link));
 }
 
-function whileShared(state) {
+function whileShared(state, files) {
   const { share } = state;
   const link = linkOf(share);
   return [
     link ? linkRow(link) : element('p', { class: 'dialog-text', text: words.unknown }),
     element('p', { class: 'dialog-text', text: words.since(fullTime(share.created_at), share.message_count) }),
     ...points(state),
+    ...files,
   ];
 }
 
@@ -56,6 +59,7 @@ export async function openShareDialog({ api, conversationId, title }) {
   const shareApi = createShareApi(api);
   const { node, form, body, status, buttons, close: leave, closed } = createFrame(title);
   const close = button(words.close, 'btn-quiet', () => leave());
+  const choice = createFileChoice();
   let state = null;
 
   function button(text, look, onclick) {
@@ -68,10 +72,10 @@ export async function openShareDialog({ api, conversationId, title }) {
   }
 
   function show(said) {
-    body.replaceChildren(...(state.share ? whileShared(state) : beforeSharing(state)));
+    body.replaceChildren(...(state.share ? whileShared : beforeSharing)(state, choice.nodes()));
     status.textContent = said;
     buttons.replaceChildren(close, ...actions());
-    (body.querySelector('input') ?? buttons.querySelector('.btn-primary') ?? close).focus();
+    (body.querySelector('.share-link input') ?? buttons.querySelector('.btn-primary') ?? close).focus();
   }
 
   /** Does `job`, which gives the new state; says that it runs, and what failed. */
@@ -94,9 +98,13 @@ export async function openShareDialog({ api, conversationId, title }) {
     }
   }
 
-  const look = () => shareApi.getShare(conversationId);
+  const look = async () => {
+    const found = await shareApi.getShare(conversationId);
+    choice.know(found.files);
+    return found;
+  };
   const shareNow = async () => {
-    const share = await shareApi.share(conversationId);
+    const share = await shareApi.share(conversationId, choice.read());
     return { ...state, share, message_count: share.message_count };
   };
   const create = () => run(shareNow, CREATE);

@@ -1,4 +1,5 @@
 import { createShareApi } from './api.js';
+import { filesOf } from './shared_files.js';
 import { shareStrings } from '../../strings/en/sharing.js';
 import { shownTitle } from '../../core/words/conversation_title.js';
 import { fullTime, shortTime } from '../../core/words/times.js';
@@ -9,7 +10,7 @@ import { MarkdownView } from '../../markdown/view.js';
 const words = shareStrings.page;
 
 /** A message as it was said. References in it stay words: what they name is not shared. */
-function messageCard(message) {
+function messageCard(message, token) {
   const { created_at: createdAt } = message;
   const body = element('div', { class: 'message-body markdown' });
   new MarkdownView(body, { typed: isFromUser(message) }).setText(message.text);
@@ -17,7 +18,7 @@ function messageCard(message) {
     element('strong', { class: 'message-sender', text: senderName({ sender: message.sender, config: message }, words.sender) }),
     element('span', { class: 'shared-badge', text: badgeText(message) }),
     element('time', { class: 'message-time', datetime: createdAt, title: fullTime(createdAt), text: shortTime(createdAt) }));
-  return element('article', { tabindex: '-1', class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` }, header, body);
+  return element('article', { tabindex: '-1', class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` }, header, body, ...filesOf(message, token));
 }
 
 /**
@@ -52,7 +53,7 @@ export function mountSharedPage({ api, token, first }) {
 
   function show(part) {
     if (part.created_at !== snapshot) begin(part);
-    const added = part.messages.map(messageCard);
+    const added = part.messages.map((message) => messageCard(message, token));
     cards.append(...added);
     ({ next } = part);
     offerMore();

@@ -1,12 +1,14 @@
 import { shareStrings as english } from '../en/sharing.js';
 import { fill } from '../fill.js';
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 const messages = (n) => count(n, 'Nachricht', 'Nachrichten');
+const size = (bytes) => (bytes >= 1e6 ? `${number(Math.round(bytes / 1e5) / 10)} MB` : `${number(Math.ceil(bytes / 1024))} KB`);
 
 export const shareStrings = fill(english, {
   again: 'Erneut versuchen',
   messages,
+  size,
 
   dialog: {
     title: (title) => `„${title}“ teilen`,
@@ -17,6 +19,10 @@ export const shareStrings = fill(english, {
     stays: 'Nicht dabei: verborgene Nachrichten, Erinnerungen, Einstellungen, andere Unterhaltungen und deine E-Mail-Adresse.',
     hidden: (n) => `${messages(n)} ${n === 1 ? 'ist verborgen und fehlt' : 'sind verborgen und fehlen'} darin.`,
     quotes: 'Verweise bleiben die Wörter, die du geschrieben hast, und Antworten können zitieren, was ihnen gegeben wurde, auch Erinnerungen und andere Nachrichten. Lies alles noch einmal, bevor du teilst.',
+    files: {
+      which: 'Dateien, die der Link zeigt',
+      note: 'Nur die angekreuzten. Von einem Bild bleiben die Metadaten (etwa der Aufnahmeort) weg.',
+    },
     create: 'Link anlegen',
     creating: 'Die Momentaufnahme wird gemacht …',
     createFailed: (message) => `Das konnte nicht geteilt werden. ${message}`,
@@ -58,5 +64,7 @@ export const shareStrings = fill(english, {
     loading: 'Wird geladen …',
     more: 'Mehr anzeigen',
     failed: (message) => `Mehr konnte nicht geladen werden. ${message}`,
+    save: (name) => `${name} speichern`,
+    gone: (name) => `„${name}“ ist nicht mehr da.`,
   },
 });

@@ -1,11 +1,13 @@
 /** What is said about sharing: the dialog, the list in the settings, the page behind a link. */
 
-import { count } from './count.js';
+import { count, number } from './count.js';
 const messages = (n) => count(n, 'message', 'messages');
+const size = (bytes) => (bytes >= 1e6 ? `${number(Math.round(bytes / 1e5) / 10)} MB` : `${number(Math.ceil(bytes / 1024))} KB`);
 
 export const shareStrings = {
   again: 'Try again',
   messages,
+  size,
 
   dialog: {
     title: (title) => `Share “${title}”`,
@@ -16,6 +18,10 @@ export const shareStrings = {
     stays: 'Not in it: hidden messages, memories, settings, other conversations and your e-mail address.',
     hidden: (n) => `${messages(n)} ${n === 1 ? 'is' : 'are'} hidden and left out.`,
     quotes: 'References stay as the words you typed, and answers may quote what they were given, memories and other messages included. Read it over before you share.',
+    files: {
+      which: 'Files that the link shows',
+      note: 'Only the ones you tick. Of a picture, its metadata (such as where it was taken) is left out.',
+    },
     create: 'Create link',
     creating: 'Making the snapshot…',
     createFailed: (message) => `It could not be shared. ${message}`,
@@ -57,5 +63,7 @@ export const shareStrings = {
     loading: 'Loading…',
     more: 'Show more',
     failed: (message) => `No more could be loaded. ${message}`,
+    save: (name) => `Save ${name}`,
+    gone: (name) => `“${name}” is not there any more.`,
   },
 };

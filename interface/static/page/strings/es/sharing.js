@@ -1,12 +1,14 @@
 import { shareStrings as english } from '../en/sharing.js';
 import { fill } from '../fill.js';
-import { count } from './count.js';
+import { count, number } from './count.js';
 
 const messages = (n) => count(n, 'mensaje', 'mensajes');
+const size = (bytes) => (bytes >= 1e6 ? `${number(Math.round(bytes / 1e5) / 10)} MB` : `${number(Math.ceil(bytes / 1024))} KB`);
 
 export const shareStrings = fill(english, {
   again: 'Reintentar',
   messages,
+  size,
 
   dialog: {
     title: (title) => `Compartir «${title}»`,
@@ -17,6 +19,10 @@ export const shareStrings = fill(english, {
     stays: 'No se incluye: mensajes ocultos, recuerdos, ajustes, otras conversaciones ni tu correo electrónico.',
     hidden: (n) => `${messages(n)} ${n === 1 ? 'está oculto y queda fuera' : 'están ocultos y quedan fuera'}.`,
     quotes: 'Las referencias quedan como las palabras que escribiste, y las respuestas pueden citar lo que se les dio, también recuerdos y otros mensajes. Léelo todo antes de compartir.',
+    files: {
+      which: 'Archivos que muestra el enlace',
+      note: 'Solo los que marques. De una imagen quedan fuera los metadatos (como dónde se tomó).',
+    },
     create: 'Crear enlace',
     creating: 'Haciendo la copia…',
     createFailed: (message) => `No se pudo compartir. ${message}`,
@@ -58,5 +64,7 @@ export const shareStrings = fill(english, {
     loading: 'Cargando…',
     more: 'Mostrar más',
     failed: (message) => `No se pudo cargar más. ${message}`,
+    save: (name) => `Guardar ${name}`,
+    gone: (name) => `«${name}» ya no está.`,
   },
 });

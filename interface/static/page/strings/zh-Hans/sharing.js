@@ -3,10 +3,12 @@ import { fill } from '../fill.js';
 import { number } from './count.js';
 
 const messages = (n) => `${number(n)} 条消息`;
+const size = (bytes) => (bytes >= 1e6 ? `${number(Math.round(bytes / 1e5) / 10)} MB` : `${number(Math.ceil(bytes / 1024))} KB`);
 
 export const shareStrings = fill(english, {
   again: '重试',
   messages,
+  size,
 
   dialog: {
     title: (title) => `分享“${title}”`,
@@ -17,6 +19,10 @@ export const shareStrings = fill(english, {
     stays: '不包含：隐藏的消息、记忆、设置、其他对话和你的电子邮件地址。',
     hidden: (n) => `${messages(n)}已隐藏，不包含在内。`,
     quotes: '引用会保留为你输入的文字，回答中可能引述它得到的内容，包括记忆和其他消息。分享前请通读一遍。',
+    files: {
+      which: '链接显示的文件',
+      note: '只包含你勾选的文件。图片的元数据（例如拍摄地点）不包含在内。',
+    },
     create: '创建链接',
     creating: '正在制作快照…',
     createFailed: (message) => `无法分享。${message}`,
@@ -58,5 +64,7 @@ export const shareStrings = fill(english, {
     loading: '正在加载…',
     more: '显示更多',
     failed: (message) => `无法加载更多。${message}`,
+    save: (name) => `保存 ${name}`,
+    gone: (name) => `“${name}”已不存在。`,
   },
 });
