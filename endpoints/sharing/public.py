@@ -12,7 +12,6 @@ from endpoints.http.error_responses import wants_page
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
 from endpoints.http.validation import answers, asks, fails, public
-from endpoints.serving.work_queues import Work, works
 
 from . import models as share_models
 
@@ -48,7 +47,6 @@ def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
 @public
 @answers(None, media=SENT_TYPES)
 @fails("share_not_found", "attachment_not_found")
-@works(Work.FILES)
 def file_of_shared_chat(token: str, message_index: int, number: int) -> Response:
     """A file that a shared conversation shows, the `number`-th of a message: to be saved, or a picture as it is shown.
 
