@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+import math
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
@@ -18,6 +21,7 @@ from database.changes import purge_changes
 from database.conversations.deletion import purge_bin, purge_temporary
 from database.engine.database import Database
 from database.engine.errors import StoreError
+from database.engine.sqlite import written_state
 from database.jobs import purge_jobs
 from database.maintenance.purging import is_clock_trusted, purge_expired
 from database.maintenance.statistics import optimize
@@ -51,6 +55,9 @@ _EMBED_AFTER = 1.5
 _EMBED_SECONDS = 0.5
 _AFTER_FAILURE = 5.0
 _DAY_SECONDS = 86_400.0
+# While nobody writes to a store, most work has nothing to do: it is looked for this rarely.
+_AT_REST, _SOON_AT_REST = 5.0, 2.0
+_STATE_SECONDS = 0.1
 _ENDING_SECONDS, _ENDING_STEP = 1.0, 0.02
 _FAILED = object()
 
@@ -106,9 +113,12 @@ async def keep_up(
     Each job has its own thread: a hanging embedding model or a slow purge delays no other job and no turn. duties: the
     work that this process does for all servers of the store; work that each server does for itself is no duty.
     """
-    own, shared = Upkeep(), Upkeep(duties)
+    is_alone = duties is EVERY_DUTY
+    files = [each for each in (database.backend.file, knowledge.file) if each is not None] if is_alone else []
+    stores = Stores(files)
+    own, shared = Upkeep(stores=stores), Upkeep(duties, stores=stores)
     await asyncio.gather(
-        *_of_each_server(own, work, vaults, look_every=_EVERY if duties is EVERY_DUTY else _LOOK_FOR_OTHERS_EVERY),
+        *_of_each_server(own, work, vaults, look_every=_EVERY if is_alone else _LOOK_FOR_OTHERS_EVERY),
         *_of_one_server(shared, work, database, knowledge, vaults),
         *_embedding(shared, knowledge, vectors, vaults),
         _answer_inboxes(work.inboxes, shared),
@@ -121,9 +131,13 @@ def _of_each_server(own: Upkeep, work: ServerWork, vaults: Vaults, *, look_every
     """Work of every server: for what it keeps in memory, and for what needs an immediate response."""
     yield own.repeat(work.look_for_changes, what="the streams of changes", every=look_every)
     yield own.repeat(
-        work.close_abandoned_turns, what="turns of processes that are gone", every=_CLOSE_EVERY, after_failure=_EVERY
+        work.close_abandoned_turns,
+        what="turns of processes that are gone",
+        every=_CLOSE_EVERY,
+        after_failure=_EVERY,
+        at_rest=_SOON_AT_REST,
     )
-    yield own.repeat(vaults.summaries.make_waiting, what="summaries of documents")
+    yield own.repeat(vaults.summaries.make_waiting, what="summaries of documents", at_rest=0)
 
 
 def _of_one_server(
@@ -150,8 +164,8 @@ def _of_one_server(
     yield shared.repeat(work.index_files, what="the words of files")
     yield shared.repeat(jobs.run_due, what="jobs")
     yield shared.repeat(work.work_on_imports, what="imports", every=_IMPORT_EVERY)
-    yield shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY)
-    yield shared.repeat(watcher.look, what="documents")
+    yield shared.repeat(tell_and_erase, what="memories", every=_TELL_EVERY, at_rest=_SOON_AT_REST)
+    yield shared.repeat(watcher.look, what="documents", at_rest=0)
     yield shared.repeat(partial(pack_histories, vaults), what="the histories of documents", every=_DAY_SECONDS)
     yield shared.repeat(work.name_threads, what="titles of threads")
 
@@ -218,14 +232,33 @@ def _purge(database: Database, purge: Callable[[], object]) -> object:
     return purge() if is_clock_trusted(database=database) else 0
 
 
+class Stores:
+    """Says whether anybody has written to the files of the stores. Without files, nothing is known."""
+
+    def __init__(self, files: Sequence[Path] = ()) -> None:
+        self._files = files
+        self._looked_at, self._state = -math.inf, object()
+
+    def state(self) -> object:
+        """Equal to an earlier one if nobody has written since; a tenth of a second old at most."""
+        moment = time.monotonic()
+        if not self._files:
+            return object()
+        if moment - self._looked_at >= _STATE_SECONDS:
+            self._looked_at, self._state = moment, [written_state(file) for file in self._files]
+        return self._state
+
+
 class Upkeep:
     """Repeats work, also after failures: a server that stopped indexing would become outdated.
 
-    duties: which of the work this process does; other servers do the rest. names: of the repeated work.
+    duties: which of the work this process does; other servers do the rest. stores: what the work reads. names: of the
+    repeated work.
     """
 
-    def __init__(self, duties: Duties = EVERY_DUTY) -> None:
+    def __init__(self, duties: Duties = EVERY_DUTY, *, stores: Stores | None = None) -> None:
         self._duties = duties
+        self._stores = stores or Stores()
         self.names: list[str] = []
 
     async def repeat(
@@ -236,17 +269,26 @@ class Upkeep:
         every: float = _EVERY,
         after_failure: float = _AFTER_FAILURE,
         begin_after: float = 0.0,
+        at_rest: float = _AT_REST,
     ) -> None:
         """Run `work` in its own thread every so many seconds, until it is cancelled.
 
-        Work that returns True has more to do, and goes on at once.
+        Work that returns True has more to do, and goes on at once. at_rest: so many seconds after it ended, work is run
+        although nobody has written to the stores meanwhile.
         """
         self.names.append(what)
         thread = WorkerThreads(1, name=f"upkeep of {what}")
+        done, ended_at = object(), -math.inf
         try:
             await asyncio.sleep(begin_after)
             while True:
-                result = await _result(work, what=what, thread=thread) if self._duties.holds(what) else None
+                # Looked at before the work, which may overlook what is written meanwhile.
+                state, result = self._stores.state(), None
+                is_due = state != done or time.monotonic() - ended_at >= at_rest
+                if is_due and self._duties.holds(what):
+                    result = await _result(work, what=what, thread=thread)
+                    ended_at = time.monotonic()
+                    done = object() if result is _FAILED or result is True else state
                 await asyncio.sleep(after_failure if result is _FAILED else 0 if result is True else every)
         finally:
             thread.shutdown(cancel_futures=True)

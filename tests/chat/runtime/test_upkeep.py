@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -132,3 +134,73 @@ def test_short_work_is_waited_for_when_a_server_ends(monkeypatch: pytest.MonkeyP
     assert asyncio.run(cancel_while_it_works()) == is_short
     may_end.set()
     assert ended.wait(20)
+
+
+def test_work_rests_while_nobody_writes_and_goes_on_after_a_commit_of_any_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_store(tmp_path)
+    monkeypatch.setattr(upkeep, "_STATE_SECONDS", 0.0)
+    looks = [0]
+
+    async def keep() -> None:
+        stores = upkeep.Stores([database.file])
+
+        async def until_at_rest() -> None:
+            while True:
+                seen = looks[0]
+                await asyncio.sleep(0.3)
+                if looks[0] == seen:
+                    return
+
+        def work() -> None:
+            looks[0] += 1
+
+        task = asyncio.create_task(upkeep.Upkeep(stores=stores).repeat(work, what="tried", every=0.01, at_rest=3_600.0))
+        async with asyncio.timeout(120):
+            await until_at_rest()
+            for commit in (commit_here, commit_elsewhere):
+                seen = looks[0]
+                commit()
+                while looks[0] == seen:
+                    await asyncio.sleep(0.01)
+                await until_at_rest()
+        task.cancel()
+
+    def commit_here() -> None:
+        database.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0"))
+
+    def commit_elsewhere() -> None:
+        script = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('CREATE TABLE tried (i)').close()"
+        subprocess.run([sys.executable, "-c", script, str(database.file)], check=True)
+
+    asyncio.run(keep())
+    database.close()
+
+
+def test_work_is_looked_for_now_and_then_although_nobody_writes_and_at_once_after_a_failure(tmp_path: Path) -> None:
+    database = open_store(tmp_path)
+    stores = upkeep.Stores([database.file])
+    looks: list[str] = []
+
+    async def keep() -> None:
+        def fails() -> None:
+            looks.append("failed")
+            raise RuntimeError("A bug.")
+
+        pauses = {"every": 0.01, "after_failure": 0.01}
+        repeated = upkeep.Upkeep(stores=stores)
+        tasks = [
+            asyncio.create_task(repeated.repeat(fails, what="fails", at_rest=3_600.0, **pauses)),
+            asyncio.create_task(repeated.repeat(lambda: looks.append("rested"), what="rests", at_rest=0.2, **pauses)),
+        ]
+        await asyncio.sleep(0.5)
+        looks.clear()
+        async with asyncio.timeout(120):
+            while min(looks.count("failed"), looks.count("rested")) < 3:
+                await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(keep())
+    database.close()
