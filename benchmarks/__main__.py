@@ -74,6 +74,7 @@ BENCHMARKS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "transfer": engines.moves,
     "searches_on_both": scaled.searches,
     "start": footprint.start,
+    "rest": footprint.rest,
     "install": footprint.install,
     "page": pages.page_weight,
     "sidebar": pages.sidebar,

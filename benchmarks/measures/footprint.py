@@ -1,4 +1,4 @@
-"""What the server takes before it does anything: time to start, memory, disk."""
+"""What the server takes before it does anything: time to start, memory, disk, and what it works at rest."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 from tests.live_server import ROOT, LiveServer
 
 from ..figures import Figure, of_samples
-from ..load import resident_kb
+from ..load import cpu_ms, resident_kb
 from ..seeded import Bench
 
 _ROUNDS = 5
+_SETTLE_SECONDS, _REST_SECONDS = 15.0, 20.0
 _EMBEDDED = ("xllamacpp", "onnxruntime", "tokenizers", "numpy")
 
 
@@ -37,6 +38,23 @@ def start(bench: Bench) -> Iterator[Figure]:
     yield Figure(
         name="idle memory", value=statistics.median(kilobytes) / 1_024, unit="MB", budget=120.0, samples=_ROUNDS
     )
+
+
+def rest(bench: Bench) -> Iterator[Figure]:
+    """The share of a core that a server uses which nobody asks for anything, on SQLite, without an embedded model."""
+    server = LiveServer(bench.scratch("rest"))
+    server.start()
+    try:
+        assert server.process is not None
+        time.sleep(_SETTLE_SECONDS)
+        samples = list[float]()
+        for _ in range(_ROUNDS):
+            before, begun = cpu_ms(server.process.pid), time.perf_counter()
+            time.sleep(_REST_SECONDS)
+            samples.append((cpu_ms(server.process.pid) - before) / (time.perf_counter() - begun) / 10)
+    finally:
+        server.stop()
+    yield Figure(name="CPU at rest", value=statistics.median(samples), unit="% of a core", samples=_ROUNDS)
 
 
 def install(bench: Bench) -> Iterator[Figure]:
