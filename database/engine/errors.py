@@ -19,6 +19,7 @@ StoreError
  │   ├─ SessionNotFoundError
  │   ├─ TokenNotFoundError
  │   ├─ ShareNotFoundError
+ │   │   └─ ShareOutdatedError       the link shows a newer snapshot than the caller saw
  │   ├─ PasswordLinkNotFoundError
  │   ├─ InvitationNotFoundError
  │   └─ UserNotFoundError
@@ -200,6 +201,13 @@ class ShareNotFoundError(NotFoundError):
 
     def __init__(self, message: str = "This link leads nowhere: it was withdrawn or mistyped.") -> None:
         super().__init__(message)
+
+
+class ShareOutdatedError(ShareNotFoundError):
+    """The link shows another snapshot by now: its files are other ones."""
+
+    def __init__(self) -> None:
+        super().__init__("The link was renewed, and the page is from before. Go back and reload it.")
 
 
 class PasswordLinkNotFoundError(NotFoundError):

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, literal, or_, se
 from database.conversations.conversation import access_head
 from database.engine.database import Database
 from database.messages.documents import FIELDS, shown
-from database.messages.message import answering_model, live_in, previewed, text_beginning
+from database.messages.message import answering_model, live_in, places_of, previewed, text_beginning
 from database.schema import conversations, document_references, messages
 
 _d, _m = document_references.c, messages.c
@@ -24,8 +24,8 @@ _SHOWN_VERSION: ColumnElement[bool] = _d.version == func.coalesce(_m.chosen_vari
 class ConversationDocument:
     """A document that messages of one conversation name or rest on, or a link that leads nowhere.
 
-    reference: as the newest message has it. messages: `{message_id, message_short_hash, sender}` of each, newest first.
-    used: one of them used it. direct: one of them links it.
+    reference: as the newest message has it. messages: `{message_id, message_index, message_short_hash, sender}` of
+    each, newest first. used: one of them used it. direct: one of them links it.
     """
 
     reference: dict[str, Any]
@@ -54,13 +54,20 @@ def conversation_documents(*, database: Database, user_email: str, conversation_
 
 def _newest_first(connection: Connection, conversation_id: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     query = (
-        select(_m.message_id, _m.message_short_hash, _m.sender, *(_d[name] for name in FIELDS))
+        select(_m.seq, _m.message_id, _m.message_short_hash, _m.sender, *(_d[name] for name in FIELDS))
         .join(messages, _m.message_id == _d.message_id)
         .where(live_in(conversation_id), _m.has_documents == 1, _SHOWN_VERSION)
         .order_by(_m.ordinal.desc(), _d.position)
     )
-    for message_id, short_hash, sender, *values in connection.execute(query):
-        message = {"message_id": message_id, "message_short_hash": short_hash, "sender": sender}
+    found = connection.execute(query).all()
+    indexes = places_of(connection, list({row.seq for row in found}))
+    for seq, message_id, short_hash, sender, *values in found:
+        message = {
+            "message_id": message_id,
+            "message_index": indexes[seq],
+            "message_short_hash": short_hash,
+            "sender": sender,
+        }
         yield shown(zip(FIELDS, values, strict=True)), message
 
 

@@ -20,7 +20,13 @@ from database.conversations.deletion import delete_share_pages
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import AttachmentNotFoundError, ConflictError, NotShareableError, ShareNotFoundError
+from database.engine.errors import (
+    AttachmentNotFoundError,
+    ConflictError,
+    NotShareableError,
+    ShareNotFoundError,
+    ShareOutdatedError,
+)
 from database.history.attachments import Attachment
 from database.schema import conversations, shares, users
 from sentences import say
@@ -76,8 +82,12 @@ class SharePreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPage:
-    """Some messages of a snapshot. next: the number to go on after, None at the end."""
+    """Some messages of a snapshot. next: the number to go on after, None at the end.
 
+    snapshot: names the snapshot; another one once the link was renewed.
+    """
+
+    snapshot: str
     title: str
     created_at: str
     message_count: int
@@ -180,6 +190,7 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
         found = read_page(connection, row.snapshot_id, after=after, limit=limit)
     end = found[-1]["message_index"] if found else row.message_count
     return SharedPage(
+        snapshot=row.snapshot_id,
         title=row.title,
         created_at=row.created_at,
         message_count=row.message_count,
@@ -188,14 +199,17 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
     )
 
 
-def read_shared_file(*, database: Database, token: str, message_index: int, number: int) -> Attachment:
+def read_shared_file(*, database: Database, token: str, snapshot: str, message_index: int, number: int) -> Attachment:
     """The `number`-th file of a message of the snapshot behind `token`, if it was chosen.
 
     Raises:
         ShareNotFoundError: as `read_share`; the file was not chosen, or the conversation has it no more.
+        ShareOutdatedError: the link shows another snapshot by now, which may have another file there.
     """
     with database.reading() as connection:
         row = _opened(connection, token)
+        if row.snapshot_id != snapshot:
+            raise ShareOutdatedError
         whose = {"user_email": row.user_email, "conversation_id": row.conversation_id}
         return shared_file(connection, row.snapshot_id, **whose, message_index=message_index, number=number)
 

@@ -215,6 +215,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(AccountConnectedError, HTTPStatus.FORBIDDEN, "account_connected"),
     Row(ProviderUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "provider_unavailable"),
     Row(vault.VaultReadOnlyError, HTTPStatus.FORBIDDEN, "vault_read_only"),
+    Row(store.ShareOutdatedError, HTTPStatus.GONE, "share_outdated"),
     Row(store.NotFoundError, HTTPStatus.NOT_FOUND, "{noun}_not_found"),
     Row(RequestTooSlowError, HTTPStatus.REQUEST_TIMEOUT, "request_timeout"),
     Row(OtherAccountError, HTTPStatus.CONFLICT, "other_account"),

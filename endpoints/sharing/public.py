@@ -33,8 +33,8 @@ _HEADERS = {
 def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
     """A shared conversation as it was when it was shared; for whoever has the link, without an account.
 
-    There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `created_at` that
-    changes on the way is that of a newer snapshot.
+    There may be fewer messages than asked for: go on with `after` = `next` until that is null. A `snapshot` that
+    changes on the way is a newer one.
     """
     database = current_state().database
     page = read_share(database=database, token=token, after=query.after, limit=query.limit)
@@ -43,19 +43,19 @@ def shared_chat(token: str, query: share_models.SharedWindow) -> Response:
     return json_reply(page)
 
 
-@blueprint.get("/shared_chat/<token>/files/<int:message_index>/<int:number>")
+@blueprint.get("/shared_chat/<token>/files/<snapshot>/<int:message_index>/<int:number>")
 @public
 @answers(None, media=SENT_TYPES)
-@fails("share_not_found", "attachment_not_found")
-def file_of_shared_chat(token: str, message_index: int, number: int) -> Response:
+@fails("share_not_found", "share_outdated", "attachment_not_found")
+def file_of_shared_chat(token: str, snapshot: str, message_index: int, number: int) -> Response:
     """A file that a shared conversation shows, the `number`-th of a message: to be saved, or a picture as it is shown.
 
     Only of files that the owner chose when sharing it (`parts` of the message), and as long as the conversation has
-    them.
+    them. `snapshot` is that of the message: once the link was renewed, another file may have its place.
     """
     state = current_state()
     place = {"message_index": message_index, "number": number}
-    attachment = read_shared_file(database=state.database, token=token, **place)
+    attachment = read_shared_file(database=state.database, token=token, snapshot=snapshot, **place)
     # What a photo says beside the picture, such as where it was taken, stays with its owner.
     send = send_picture if attachment.kind == "image" else send_original
     return contained(send(state.attachments, attachment))

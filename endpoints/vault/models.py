@@ -256,6 +256,7 @@ class UsingMessage(Shape):
     """A message of a conversation that refers to a document."""
 
     message_id: str
+    message_index: int
     message_short_hash: str | None
     sender: str
 

@@ -249,7 +249,7 @@ WITHOUT_ID = {
     ("GET", "/shell"),
     # Whoever has the token may see what it shows; tests/attack/test_shares.py tries what they may not.
     ("GET", "/shared_chat/<token>"),
-    ("GET", "/shared_chat/<token>/files/<int:message_index>/<int:number>"),
+    ("GET", "/shared_chat/<token>/files/<snapshot>/<int:message_index>/<int:number>"),
     ("GET", "/shares"),
     ("GET", "/static/<version>/<path:name>"),
     ("POST", "/api_tokens"),

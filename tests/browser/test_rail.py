@@ -120,3 +120,17 @@ def test_references_are_those_of_the_messages_that_are_shown_by_now(person: Clie
     page.keyboard.press("Home")
     expect(card(page, 1)).to_be_visible()
     expect(rail.locator(".reference-chip-label")).to_have_text(["Growing tomatoes › #1"])
+
+
+def test_documents_name_messages_that_are_not_loaded_by_their_numbers(person: Client, open_page: OpenPage) -> None:
+    person.put("/api/vault/document?path=plan.md", {"text": "Tomatoes."})
+    talk = hold_talk(person, "Many questions", "Hello", "See [[plan]].", *(f"Question {n}?" for n in range(60)))
+    page = open_page(person, talk.path)
+    page.get_by_role("button", name="Conversation details").click()
+    rail = page.get_by_role("complementary", name="Conversation details")
+    rail.get_by_role("tab", name="Documents").click()
+    expect(card(page, 3)).to_have_count(0)
+    number = rail.get_by_role("button", name="Go to message 3", exact=True)
+    expect(number).to_have_text("#3")
+    number.click()
+    expect(card(page, 3)).to_be_focused()

@@ -110,6 +110,19 @@ def test_a_message_of_another_conversation_is_found_and_jumped_to(
     expect(hits(page)).to_have_count(1)
 
 
+def test_excerpts_read_without_the_marks_of_markdown_and_leave_code_alone(open_page: OpenPage, person: Client) -> None:
+    said = "# Starter\n\n**Feed** the *sourdough* with `2*3*4` grams: __init__ and <b>flour</b>"
+    hold_talk(person, "Bread", said)
+    person.put("/api/vault/document?path=dough.md", {"text": "## Dough\n\n**Sourdough** of `rye_flour`."})
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'sourdough'})}")
+    texts = hits(page).locator(".search-hit-text")
+    expect(texts).to_have_text(
+        ["Dough Sourdough of rye_flour.", "Starter Feed the sourdough with 2*3*4 grams: __init__ and <b>flour</b>"]
+    )
+    expect(texts.locator("mark")).to_have_text(["Sourdough", "sourdough"])
+    expect(texts.locator("b")).to_have_count(0)
+
+
 def test_results_stand_by_kind_and_each_reference_can_be_copied(
     open_page: OpenPage, person: Client, bread: Talk
 ) -> None:

@@ -18,7 +18,7 @@ from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -90,6 +90,20 @@ def test_a_model_that_is_being_made_ready_is_followed(person: Client, open_page:
     page.unroute("**/models")
     expect(answers).to_contain_text("ready")
     expect(page.get_by_role("progressbar", name="Progress of big")).to_have_count(0)
+
+
+def test_what_takes_a_while_shows_a_bar_above_the_settings(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings")
+    bar = page.get_by_role("progressbar", name="Working…")
+    expect(bar).to_be_hidden()
+    waiting: list[Route] = []
+    page.route("**/limits", lambda route: waiting.append(route))
+    look_at(page, "Server limits")
+    expect(bar).to_be_visible()
+    place = bar.evaluate("bar => { const { x, y, width } = bar.getBoundingClientRect(); return [x, y, width]; }")
+    assert place == [0, 0, page.evaluate("document.documentElement.clientWidth")]
+    waiting[0].continue_()
+    expect(bar).to_be_hidden()
 
 
 def test_what_could_not_be_loaded_or_saved_is_tried_again(

@@ -205,7 +205,7 @@ def test_what_fails_again_is_told_once_and_a_part_that_does_not_come_is_tried_ag
 
 @pytest.mark.shows("share-dialog-files", "shared-files")
 def test_files_that_are_chosen_are_shown_behind_the_link(
-    server: LiveServer, person: Client, open_page: OpenPage
+    server: LiveServer, person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:
     talk = hold_talk(person, "Seed plans", "When?")
     files = [uploaded(person, name, content) for name, content in FILES.items()]
@@ -236,6 +236,11 @@ def test_files_that_are_chosen_are_shown_behind_the_link(
     choice.get_by_role("checkbox", name="notes.txt").check()
     dialog.get_by_role("button", name="Update snapshot").click()
     expect(dialog.locator(".share-status")).to_have_text("The link shows the conversation as it is now.")
+    # The page is from before: it gets no other file in the place of this one.
+    page_problems.expect("410")
+    cards.nth(2).get_by_role("link", name="Save <b>plan.txt").click()
+    expect(reader.locator("main")).to_contain_text("The link was renewed, and the page is from before.")
+    reader.go_back()
     reader.reload()
     expect(cards.nth(2).get_by_role("link")).to_have_text(re.compile(r"^notes\.txt"))
     page.keyboard.press("Escape")

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { createSearchApi } from '../../interface/static/page/search/api.js';
 import { foundChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
-import { aboutOther, formatSearch, groupsOf, parseSearch, piecesOf } from '../../interface/static/page/search/search_model.js';
+import { aboutOther, formatSearch, groupsOf, parseSearch, piecesOf, readablePiecesOf } from '../../interface/static/page/search/search_model.js';
 
 test('the address says what is looked for, and only of this panel', () => {
   assert.equal(parseSearch('?panel=memories&q=rye'), null);
@@ -22,6 +22,26 @@ test('a snippet is cut where the server counted, an emoji being one character', 
   ]);
   assert.deepEqual(piecesOf('<b>', []), [{ text: '<b>', isMatch: false }]);
   assert.deepEqual(piecesOf('', []), []);
+});
+
+test('an excerpt reads without the marks of Markdown, and what was sought stands out in it', () => {
+  const shown = (text, ...sought) => {
+    const characters = Array.from(text);
+    const ranges = sought.map((word) => {
+      const begin = Array.from(text.slice(0, text.indexOf(word))).length;
+      return [begin, begin + Array.from(word).length];
+    });
+    assert.ok(ranges.every(([begin, end]) => end <= characters.length));
+    return readablePiecesOf(text, ranges).map(({ text: piece, isMatch }) => (isMatch ? `<${piece}>` : piece)).join('');
+  };
+  assert.equal(shown('# 🙂 Bread and **rye flour** with `salt_1`', 'rye', 'salt'), '🙂 Bread and <rye> flour with <salt>_1');
+  assert.equal(shown('Take rye **flour** now', 'rye **flour'), 'Take <rye flour> now');
+  assert.equal(shown('See [the *mill*](https://rye.example/mill) here', 'the'), 'See <the> mill here');
+  // Only the address says it.
+  assert.equal(shown('See [the **mill**](https://rye.example/) here', 'rye'), 'See [the mill](https://<rye>.example/) here');
+  assert.equal(shown('1. Sow', '1'), '<1>. Sow');
+  assert.equal(shown('def __init__(self, *a, **b)', 'init'), 'def __<init>__(self, *a, **b)');
+  assert.deepEqual(readablePiecesOf('**<img src=x onerror=alert(1)>**', []), piecesOf('**<img src=x onerror=alert(1)>**', []));
 });
 
 test('pieces are the whole text, whatever the ranges are', () => {

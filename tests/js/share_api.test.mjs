@@ -24,7 +24,7 @@ test('each part of an address is escaped', async () => {
     ['DELETE', '/share/a%2Fb', undefined],
     ['GET', '/shared_chat/t%2F%3Fk', { after: 50 }],
   ]);
-  assert.equal(fileAddress('t/?k', 3, 1), '/shared_chat/t%2F%3Fk/files/3/1');
+  assert.equal(fileAddress('t/?k', 'a?b', 3, 1), '/shared_chat/t%2F%3Fk/files/a%3Fb/3/1');
 });
 
 test('a link is whole, and empty where it can not be shown', (t) => {

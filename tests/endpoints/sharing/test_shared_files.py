@@ -72,6 +72,11 @@ def garden(ada: Person) -> Garden:
     return Garden(ada)
 
 
+def file_at(stranger: FlaskClient, url: str, place: str) -> str:
+    """The path of a file of the snapshot that the link shows now; `place`: message and number."""
+    return f"{url}/files/{told(stranger.get(url), SharedPage).snapshot}/{place}"
+
+
 def parts_in(stranger: FlaskClient, url: str) -> dict[int, list[dict[str, Any]]]:
     """The parts that a reader is told of, by the number of their message."""
     messages = told(stranger.get(url), SharedPage).messages
@@ -85,7 +90,7 @@ def test_a_link_shows_no_file_that_was_not_chosen(garden: Garden, ada: Person, s
     assert garden.share() == without_body
     assert parts_in(stranger, without_body) == {}
     for place in ("1/1", "1/2", "3/1"):
-        assert refused(stranger.get(f"{without_body}/files/{place}")) == (404, "share_not_found")
+        assert refused(stranger.get(file_at(stranger, without_body, place))) == (404, "share_not_found")
 
 
 def test_chosen_files_are_at_their_messages_and_can_be_fetched(garden: Garden, stranger: FlaskClient) -> None:
@@ -96,16 +101,16 @@ def test_chosen_files_are_at_their_messages_and_can_be_fetched(garden: Garden, s
     assert first == {**plan, "at": first["at"]}
     assert second == {**photo, "at": second["at"], "width": 20, "height": 40}
 
-    saved = stranger.get(f"{url}/files/1/2")
+    saved = stranger.get(file_at(stranger, url, "1/2"))
     assert (saved.get_data(), saved.mimetype) == (PLAN, "application/octet-stream")
     assert saved.headers["Content-Disposition"].startswith('attachment; filename="plan.txt"')
     for place in ("1/1", "1/3", "2/1", "3/2", "0/1"):
-        assert refused(stranger.get(f"{url}/files/{place}")) == (404, "share_not_found"), place
-    assert stranger.get(f"{url}/files/1/{2**70}").status_code == 404
+        assert refused(stranger.get(file_at(stranger, url, place))) == (404, "share_not_found"), place
+    assert stranger.get(file_at(stranger, url, f"1/{2**70}")).status_code == 404
 
 
 def test_a_photo_is_shown_without_what_it_says_beside_the_picture(garden: Garden, stranger: FlaskClient) -> None:
-    shown = stranger.get(f"{garden.share(garden.photo)}/files/3/1")
+    shown = stranger.get(file_at(stranger, garden.share(garden.photo), "3/1"))
     assert shown.mimetype == "image/jpeg"
     assert len(Image.open(io.BytesIO(PHOTO)).getexif()) > 0
     with Image.open(io.BytesIO(shown.get_data())) as picture:
@@ -114,7 +119,7 @@ def test_a_photo_is_shown_without_what_it_says_beside_the_picture(garden: Garden
 
 @pytest.mark.parametrize("place", ["1/2", "3/1"])
 def test_nothing_runs_in_a_file_and_nobody_keeps_it(garden: Garden, stranger: FlaskClient, place: str) -> None:
-    answer = stranger.get(f"{garden.share(garden.plan, garden.photo)}/files/{place}", headers=PAGE)
+    answer = stranger.get(file_at(stranger, garden.share(garden.plan, garden.photo), place), headers=PAGE)
     assert answer.status_code == 200
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -147,9 +152,28 @@ def test_the_files_that_can_be_chosen_are_told_and_sharing_again_chooses_anew(
     assert garden.chosen() == ["notes.txt"]
     assert garden.share(garden.plan) == url
     assert garden.chosen() == ["plan.txt"]
-    assert stranger.get(f"{url}/files/1/2").get_data() == PLAN
-    assert refused(stranger.get(f"{url}/files/1/1")) == (404, "share_not_found")
-    assert refused(stranger.get(f"{url}/files/5/1")) == (404, "share_not_found")
+    assert stranger.get(file_at(stranger, url, "1/2")).get_data() == PLAN
+    assert refused(stranger.get(file_at(stranger, url, "1/1"))) == (404, "share_not_found")
+    assert refused(stranger.get(file_at(stranger, url, "5/1"))) == (404, "share_not_found")
+
+
+def test_a_page_from_before_the_link_was_renewed_gets_no_other_file(
+    garden: Garden, ada: Person, stranger: FlaskClient
+) -> None:
+    both = garden.ask("And these?", [garden.plan, garden.notes])
+    url = garden.share(garden.photo, garden.notes)
+    before = file_at(stranger, url, "3/1")
+    assert stranger.get(before).mimetype == "image/jpeg"
+    # Its message is the third no more, and the first of the files of the third is another one.
+    moved = {"message_ids": [both], "direction": "up"}
+    for _ in range(2):
+        assert ada.post(f"/move_messages_up_or_down/{garden.conversation_id}", json=moved).status_code == 200
+    assert garden.share(garden.plan, garden.photo) == url
+    assert stranger.get(file_at(stranger, url, "3/1")).get_data() == PLAN
+    assert refused(stranger.get(before)) == (410, "share_outdated")
+    assert "reload" in stranger.get(before, headers=PAGE).get_data(as_text=True)
+    unheard_of = f"{url}/files/{'0' * 32}/3/1"
+    assert refused(stranger.get(unheard_of)) == (410, "share_outdated")
 
 
 def test_what_is_no_file_of_the_conversation_is_refused_and_changes_nothing(
@@ -185,7 +209,7 @@ def test_a_file_beside_the_active_path_can_not_be_chosen(garden: Garden, ada: Pe
     refusal = ada.post(f"/share/{garden.conversation_id}", json={"files": [garden.photo]})
     assert refused(refusal) == (404, "attachment_not_found")
     # The snapshot is of before.
-    assert stranger.get(f"{url}/files/3/1").status_code == 200
+    assert stranger.get(file_at(stranger, url, "3/1")).status_code == 200
 
 
 def test_a_token_serves_only_what_its_own_conversation_shares(
@@ -193,31 +217,32 @@ def test_a_token_serves_only_what_its_own_conversation_shares(
 ) -> None:
     of_eve = Garden(eve)
     mine, hers = garden.share(garden.notes), of_eve.share(of_eve.plan)
-    assert stranger.get(f"{mine}/files/1/1").get_data() == NOTES
-    assert stranger.get(f"{hers}/files/1/2").get_data() == PLAN
-    assert refused(stranger.get(f"{mine}/files/1/2")) == (404, "share_not_found")
-    assert refused(stranger.get(f"{hers}/files/1/1")) == (404, "share_not_found")
+    assert stranger.get(file_at(stranger, mine, "1/1")).get_data() == NOTES
+    assert stranger.get(file_at(stranger, hers, "1/2")).get_data() == PLAN
+    assert refused(stranger.get(file_at(stranger, mine, "1/2"))) == (404, "share_not_found")
+    assert refused(stranger.get(file_at(stranger, hers, "1/1"))) == (404, "share_not_found")
     # Nor for their owner, who has an account.
-    assert refused(garden.ada.get(f"{mine}/files/1/2")) == (404, "share_not_found")
+    assert refused(garden.ada.get(file_at(stranger, mine, "1/2"))) == (404, "share_not_found")
 
 
 def test_files_end_with_the_link(garden: Garden, ada: Person, stranger: FlaskClient) -> None:
     url = garden.share(garden.notes, garden.photo)
+    files = [file_at(stranger, url, place) for place in ("1/1", "3/1")]
     told(ada.delete(f"/share/{garden.conversation_id}"), Done)
-    for place in ("1/1", "3/1"):
-        assert refused(stranger.get(f"{url}/files/{place}")) == (404, "share_not_found")
+    for file in files:
+        assert refused(stranger.get(file)) == (404, "share_not_found")
     again = garden.share()
     assert again != url
-    for place in ("1/1", "3/1"):
-        assert refused(stranger.get(f"{url}/files/{place}")) == (404, "share_not_found")
-        assert refused(stranger.get(f"{again}/files/{place}")) == (404, "share_not_found")
+    for place, file in zip(("1/1", "3/1"), files, strict=True):
+        assert refused(stranger.get(file)) == (404, "share_not_found")
+        assert refused(stranger.get(file_at(stranger, again, place))) == (404, "share_not_found")
 
 
 def test_files_sleep_in_the_bin_and_end_with_the_conversation_though_another_has_them(
     garden: Garden, ada: Person, stranger: FlaskClient
 ) -> None:
     ada.say(ada.new_conversation(), "Here, too", files=[garden.notes])
-    file = f"{garden.share(garden.notes)}/files/1/1"
+    file = file_at(stranger, garden.share(garden.notes), "1/1")
     ada.delete(f"/delete_conversation/{garden.conversation_id}")
     assert refused(stranger.get(file)) == (404, "share_not_found")
     ada.post(f"/restore_conversation/{garden.conversation_id}")
@@ -234,8 +259,8 @@ def test_a_file_ends_with_the_message_that_has_it_though_the_words_stay(
     url = garden.share(garden.notes, garden.photo)
     gone = f"/delete_message_from_conversation/{garden.conversation_id}/{garden.first}/1"
     assert ada.delete(gone).status_code == 200
-    assert refused(stranger.get(f"{url}/files/1/1")) == (404, "share_not_found")
-    assert stranger.get(f"{url}/files/3/1").status_code == 200
+    assert refused(stranger.get(file_at(stranger, url, "1/1"))) == (404, "share_not_found")
+    assert stranger.get(file_at(stranger, url, "3/1")).status_code == 200
     assert told(stranger.get(url), SharedPage).messages[0]["text"] == "When?"
     assert [file.name for file in garden.state().files] == ["photo.jpg"]
 
@@ -244,6 +269,6 @@ def test_a_file_that_is_erased_is_gone_from_the_link(garden: Garden, app: Flask,
     files: Attachments = app.extensions[EXTENSION].attachments
     url = garden.share(garden.notes, garden.photo)
     files.original(files.get(garden.ada.email, garden.notes)).unlink()
-    assert refused(stranger.get(f"{url}/files/1/1")) == (404, "attachment_not_found")
+    assert refused(stranger.get(file_at(stranger, url, "1/1"))) == (404, "attachment_not_found")
     files.erase(garden.ada.email)
-    assert refused(stranger.get(f"{url}/files/3/1")) == (404, "attachment_not_found")
+    assert refused(stranger.get(file_at(stranger, url, "3/1"))) == (404, "attachment_not_found")

@@ -36,6 +36,8 @@ def test_a_conversation_tells_the_documents_that_it_rests_on(app, ada):
         ("tomatoes.md", "tomatoes", 2),
         ("gone.md", None, 1),
     ]
+    # Each question and its answer are two messages; the answers name the documents.
+    assert [[each.message_index for each in document.messages] for document in found.documents] == [[6, 4], [2]]
     assert [each.path for each in found.suggestions] == ["tomato soup.md"]
     document = told(ada.get("/api/vault/document?path=tomatoes.md"), models.DocumentText)
     assert [(user.conversation_id, user.title) for user in document.used_by] == [(conversation_id, "Tomatoes")] * 2

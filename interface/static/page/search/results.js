@@ -7,7 +7,7 @@ import { shortTime } from '../core/words/times.js';
 import { badgeText, senderName } from '../conversation/message_model.js';
 import { formatDocuments } from '../documents/documents_model.js';
 import { spoken } from '../memories/memory_model.js';
-import { aboutOther, groupsOf, piecesOf } from './search_model.js';
+import { aboutOther, groupsOf, piecesOf, readablePiecesOf } from './search_model.js';
 import { copyAndSay } from '../ui/copy_fallbacks.js';
 import { element } from '../ui/dom.js';
 
@@ -53,8 +53,11 @@ const KINDS = {
   }),
 };
 
+/** Of these the text is Markdown; a document's name, by which it may be found, is none. */
+const isMarkdown = (hit) => hit.kind === 'message' || (hit.kind === 'document' && ![hit.title, hit.path].includes(hit.snippet));
+
 function highlighted(hit) {
-  const pieces = piecesOf(hit.snippet, hit.ranges);
+  const pieces = (isMarkdown(hit) ? readablePiecesOf : piecesOf)(hit.snippet, hit.ranges);
   return pieces.map(({ text, isMatch }) => (isMatch ? element('mark', { text }) : text));
 }
 

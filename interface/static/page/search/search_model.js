@@ -1,5 +1,6 @@
 /** What the Search panel shows, as the address of the page says it, and how results are laid out. */
 
+import { marksOf, withoutMarks } from '../conversation/card/content/spoken_model.js';
 import { iconOf, permalinkOf } from '../references/report_model.js';
 
 export const PANEL = 'search';
@@ -47,6 +48,36 @@ export function piecesOf(text, ranges) {
   }
   add(characters.length, false);
   return pieces;
+}
+
+/** Whether a mark says what was sought, as a link's address may. */
+const says = (text, mark, matches) => matches.some((match) => {
+  const [begin, end] = [Math.max(mark[0], match[0]), Math.min(mark[1], match[1])];
+  return begin < end && /[\p{L}\p{N}]/u.test(text.slice(begin, end));
+});
+
+/**
+ * `piecesOf` a piece of Markdown without its marks. Marks that say what was sought stay.
+ *
+ * @param {string} text
+ * @param {Array<[number, number]>} ranges
+ * @returns {Array<{text: string, isMatch: boolean}>}
+ */
+export function readablePiecesOf(text, ranges) {
+  let end = 0;
+  const pieces = piecesOf(text, ranges).map((piece) => {
+    const begin = end;
+    end += piece.text.length;
+    return { ...piece, place: [begin, end] };
+  });
+  const matches = pieces.filter(({ isMatch }) => isMatch).map(({ place }) => place);
+  const marks = marksOf(text).filter((group) => !group.some((mark) => says(text, mark, matches))).flat();
+  return pieces
+    .map(({ text: piece, isMatch, place: [from, to] }) => {
+      const within = marks.filter((mark) => mark[0] < to && mark[1] > from);
+      return { text: withoutMarks(piece, within.map((mark) => [Math.max(mark[0], from) - from, Math.min(mark[1], to) - from])), isMatch };
+    })
+    .filter(({ text: piece }) => piece);
 }
 
 /** What a result of a kind that the page doesn't know says of itself; `href`: where the server shows it, null for nowhere. @param {object} hit */

@@ -103,13 +103,12 @@ registerRailTab('usage', {
 
 /** A document of the conversation, and the messages that it goes with. */
 function documentItem({ messages, ...document }, page) {
-  const numbers = new Map(page.transcript().messages.map((message) => [message.message_id, message.message_index]));
   const about = [document.title === null && document.relative_path ? documentWords.deleted : document.summary, document.used ? '' : documentWords.onlyFound];
   return element('section', { class: 'rail-item rail-document' },
     createChip(document.wikilink, documentEntry(document), page).node,
     element('p', { class: 'rail-text', dir: 'auto', text: about.filter(Boolean).join(' · ') }),
-    element('span', { class: 'rail-numbers' }, ...messages.map(({ message_id: id, message_short_hash: hash }) => element('button', {
-      type: 'button', class: 'rail-number', text: `#${numbers.get(id) ?? hash ?? ''}`, 'aria-label': documentWords.goTo(numbers.get(id) ?? hash ?? ''),
+    element('span', { class: 'rail-numbers' }, ...messages.map(({ message_id: id, message_index: index }) => element('button', {
+      type: 'button', class: 'rail-number', text: `#${index}`, 'aria-label': documentWords.goTo(index),
       onclick: () => page.goTo({ conversation_id: page.conversationId(), message_id: id }),
     }))));
 }

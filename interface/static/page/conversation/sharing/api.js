@@ -11,7 +11,7 @@ export function createShareApi({ get, post, delete: remove }) {
     share: (conversationId, files) => post(`/share/${part(conversationId)}`, { files }),
     withdraw: (conversationId) => remove(`/share/${part(conversationId)}`),
     listShares: () => get('/shares'),
-    /** @returns {Promise<{title: string, created_at: string, message_count: number, messages: object[], next: number|null}>} */
+    /** @returns {Promise<{snapshot: string, title: string, created_at: string, message_count: number, messages: object[], next: number|null}>} */
     readShared: (token, after) => get(`/shared_chat/${part(token)}`, { after }),
   };
 }
@@ -24,7 +24,7 @@ export function linkOf({ url }) {
   return url ? new URL(url, location.origin).href : '';
 }
 
-/** @returns {string} where the page behind a link gets the `number`-th file of a message */
-export function fileAddress(token, messageIndex, number) {
-  return `/shared_chat/${part(token)}/files/${messageIndex}/${number}`;
+/** @returns {string} where the page behind a link gets the `number`-th file of a message of this snapshot */
+export function fileAddress(token, snapshot, messageIndex, number) {
+  return `/shared_chat/${part(token)}/files/${part(snapshot)}/${messageIndex}/${number}`;
 }

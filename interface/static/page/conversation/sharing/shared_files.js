@@ -14,7 +14,8 @@ function picture(address, { name, width, height }) {
 
 function link(address, { name, size }) {
   const face = [icon('file-text'), element('span', { text: name })];
-  const save = element('a', { class: 'message-file-button', href: address, download: name, 'aria-label': words.save(name) }, ...face);
+  // The server says that it is to be saved. Without a file there, the browser shows why.
+  const save = element('a', { class: 'message-file-button', href: address, 'aria-label': words.save(name) }, ...face);
   return [save, ' ', element('span', { class: 'share-file-size', text: shareStrings.size(size) })];
 }
 
@@ -23,12 +24,13 @@ function link(address, { name, size }) {
  *
  * @param {{message_index: number, parts?: object[]}} message
  * @param {string} token
+ * @param {string} snapshot
  * @returns {HTMLElement[]}
  */
-export function filesOf({ message_index: index, parts = [] }, token) {
+export function filesOf({ message_index: index, parts = [] }, token, snapshot) {
   return parts.filter(({ kind }) => kind === 'file' || kind === 'image').map((part) => {
     const { kind, name = '', number, size = 0, width, height } = part;
     const show = kind === 'image' ? picture : link;
-    return element('div', { class: 'message-file', dir: 'auto' }, ...show(fileAddress(token, index, number), { name, size, width, height }));
+    return element('div', { class: 'message-file', dir: 'auto' }, ...show(fileAddress(token, snapshot, index, number), { name, size, width, height }));
   });
 }

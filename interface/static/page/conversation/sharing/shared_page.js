@@ -10,7 +10,7 @@ import { MarkdownView } from '../../markdown/view.js';
 const words = shareStrings.page;
 
 /** A message as it was said. References in it stay words: what they name is not shared. */
-function messageCard(message, token) {
+function messageCard(message, token, snapshot) {
   const { created_at: createdAt } = message;
   const body = element('div', { class: 'message-body markdown' });
   new MarkdownView(body, { typed: isFromUser(message) }).setText(message.text);
@@ -18,7 +18,7 @@ function messageCard(message, token) {
     element('strong', { class: 'message-sender', text: senderName({ sender: message.sender, config: message }, words.sender) }),
     element('span', { class: 'shared-badge', text: badgeText(message) }),
     element('time', { class: 'message-time', datetime: createdAt, title: fullTime(createdAt), text: shortTime(createdAt) }));
-  return element('article', { tabindex: '-1', class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` }, header, body, ...filesOf(message, token));
+  return element('article', { tabindex: '-1', class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` }, header, body, ...filesOf(message, token, snapshot));
 }
 
 /**
@@ -39,10 +39,10 @@ export function mountSharedPage({ api, token, first }) {
   const comingUp = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && more(), { rootMargin: '800px' });
 
   function begin(part) {
-    snapshot = part.created_at;
+    ({ snapshot } = part);
     cards.replaceChildren();
     title.textContent = shownTitle(part.title);
-    about.textContent = words.about(part.message_count, fullTime(snapshot));
+    about.textContent = words.about(part.message_count, fullTime(part.created_at));
   }
 
   function offerMore() {
@@ -52,8 +52,8 @@ export function mountSharedPage({ api, token, first }) {
   }
 
   function show(part) {
-    if (part.created_at !== snapshot) begin(part);
-    const added = part.messages.map((message) => messageCard(message, token));
+    if (part.snapshot !== snapshot) begin(part);
+    const added = part.messages.map((message) => messageCard(message, token, snapshot));
     cards.append(...added);
     ({ next } = part);
     offerMore();
@@ -68,7 +68,7 @@ export function mountSharedPage({ api, token, first }) {
   /** A part of a newer snapshot does not go on where the older one stopped: that is read from its beginning. */
   async function nextPart() {
     const part = await readShared(token, next);
-    return part.created_at === snapshot ? part : readShared(token, 0);
+    return part.snapshot === snapshot ? part : readShared(token, 0);
   }
 
   async function more() {

@@ -47,6 +47,7 @@ export const laterErrors = {
   session_not_found: 'Diese Sitzung gibt es nicht.',
   token_not_found: 'Dieses Token gibt es nicht.',
   share_not_found: 'Dieser Link führt nirgendwohin: Er wurde zurückgezogen oder falsch abgetippt.',
+  share_outdated: 'Der Link wurde erneuert, und die Seite ist von vorher. Geh zurück und lade sie neu.',
   password_link_not_found: 'Dieser Link gilt nicht. Vielleicht ist er verbraucht oder abgelaufen: Bitte um einen neuen.',
   invitation_not_found: 'Diese Einladung gilt nicht. Vielleicht ist sie verbraucht, zurückgezogen oder abgelaufen: Bitte um eine neue.',
   user_not_found: 'Dieses Konto gibt es nicht.',

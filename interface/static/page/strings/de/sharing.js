@@ -65,6 +65,6 @@ export const shareStrings = fill(english, {
     more: 'Mehr anzeigen',
     failed: (message) => `Mehr konnte nicht geladen werden. ${message}`,
     save: (name) => `${name} speichern`,
-    gone: (name) => `„${name}“ ist nicht mehr da.`,
+    gone: (name) => `„${name}“ ist nicht mehr da. Lade die Seite neu, um zu sehen, was der Link jetzt zeigt.`,
   },
 });

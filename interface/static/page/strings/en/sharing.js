@@ -64,6 +64,6 @@ export const shareStrings = {
     more: 'Show more',
     failed: (message) => `No more could be loaded. ${message}`,
     save: (name) => `Save ${name}`,
-    gone: (name) => `“${name}” is not there any more.`,
+    gone: (name) => `“${name}” is not there any more. Reload the page to see what the link shows now.`,
   },
 };

@@ -46,6 +46,7 @@ export const laterErrors = {
   session_not_found: 'Esa sesión no existe.',
   token_not_found: 'Ese token no existe.',
   share_not_found: 'Este enlace no lleva a ninguna parte: se retiró o está mal escrito.',
+  share_outdated: 'El enlace se renovó y la página es de antes. Vuelve atrás y recárgala.',
   password_link_not_found: 'Este enlace no vale. Quizá ya se usó o caducó: pide uno nuevo.',
   invitation_not_found: 'Esta invitación no vale. Quizá ya se usó, se retiró o caducó: pide una nueva.',
   user_not_found: 'Esa cuenta no existe.',

@@ -65,6 +65,6 @@ export const shareStrings = fill(english, {
     more: 'Mostrar más',
     failed: (message) => `No se pudo cargar más. ${message}`,
     save: (name) => `Guardar ${name}`,
-    gone: (name) => `«${name}» ya no está.`,
+    gone: (name) => `«${name}» ya no está. Recarga la página para ver lo que muestra ahora el enlace.`,
   },
 });

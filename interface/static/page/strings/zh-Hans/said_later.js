@@ -45,6 +45,7 @@ export const laterErrors = {
   session_not_found: '没有这个会话。',
   token_not_found: '没有这个令牌。',
   share_not_found: '此链接无效：它已被收回或输入有误。',
+  share_outdated: '链接已更新，而此页面是之前的。请返回并重新加载。',
   password_link_not_found: '此链接无效。它可能已被使用或过期：请索取新的链接。',
   invitation_not_found: '此邀请无效。它可能已被使用、撤回或过期：请索取新的邀请。',
   user_not_found: '没有这个帐户。',

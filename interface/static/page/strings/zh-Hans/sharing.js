@@ -65,6 +65,6 @@ export const shareStrings = fill(english, {
     more: '显示更多',
     failed: (message) => `无法加载更多。${message}`,
     save: (name) => `保存 ${name}`,
-    gone: (name) => `“${name}”已不存在。`,
+    gone: (name) => `“${name}”已不存在。重新加载页面即可查看链接现在显示的内容。`,
   },
 });
