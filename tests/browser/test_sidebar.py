@@ -63,6 +63,20 @@ def test_the_full_reference_of_a_conversation_is_copied(person: Client, open_pag
     assert clipboard(sidebar.page) == f"@conversation_{talk.friendly_id}"
 
 
+def test_the_tree_is_entered_and_walked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()
+    page.locator("#new-workspace").focus()
+    page.keyboard.press("Tab")
+    expect(sidebar.row("General (1)")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(sidebar.row("Growing tomatoes")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{talk.path}")
+
+
 def test_the_menu_is_worked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     sidebar = SidebarPage(open_page(person))
