@@ -271,6 +271,22 @@ def test_workspaces_are_made_named_coloured_and_deleted_by_their_menu(person: Cl
     assert workspace(person, "Garden") is None
 
 
+def test_a_new_workspace_comes_into_view_and_takes_the_focus(person: Client, open_page: OpenPage) -> None:
+    for number in range(40):
+        hold_talk(person, f"Talk {number}")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("General (40)")).to_be_visible()
+    page.locator("#new-workspace").click()
+    sidebar.answer("House")
+    expect(sidebar.row("House")).to_be_in_viewport()
+    expect(sidebar.row("House")).to_be_focused()
+    sidebar.choose(sidebar.row("General (40)"), "New Sub-Workspace")
+    sidebar.answer("Garden")
+    expect(sidebar.row("Garden")).to_be_in_viewport()
+    expect(sidebar.row("Garden")).to_be_focused()
+
+
 def test_what_was_open_and_closed_is_so_after_a_reload(person: Client, open_page: OpenPage) -> None:
     for name, title in (("House", "Paint"), ("Garden", "Growing tomatoes")):
         hold_talk(person, title, workspace_id=make_workspace(person, name))
