@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import hold_talk
 from tests.http_client import Client
 
 from .screens import findings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -101,3 +102,42 @@ def test_the_palette_asks_the_server_for_conversations_that_no_list_has(open_pag
     expect(found).to_have_text(["Seeds of long ago"])
     found.click()
     expect(page.locator("#conversation-title")).to_have_text("Seeds of long ago")
+
+
+@pytest.mark.parametrize(
+    ("keys", "part", "place"),
+    [("Control+k", "palette", ".palette-field"), ("Control+Shift+f", "search", "#search-input")],
+)
+def test_what_is_typed_while_a_field_is_on_its_way_is_for_it_and_sends_nothing(
+    keys: str, part: str, place: str, open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    page.locator("#composer-input").fill("half a sentence")
+    held: list[Route] = []
+    page.route(f"**/{part}.css", lambda route: held.append(route))
+    page.keyboard.press(keys)
+    until_held(page, held)
+    page.keyboard.type("tomatu")
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    held[0].continue_()
+    field = page.locator(place)
+    expect(field).to_be_focused()
+    expect(field).to_have_value("tomat")
+    page.keyboard.type("oes")
+    expect(field).to_have_value("tomatoes")
+    expect(page.locator("#composer-input")).to_have_value("half a sentence")
+    expect(page.locator(".message-card")).to_have_count(0)
+
+
+def test_keys_are_for_the_message_again_where_the_palette_does_not_come(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("ERR_FAILED")
+    page = open_page(person)
+    page.locator("#composer-input").focus()
+    page.route("**/palette.css", lambda route: route.abort())
+    page.keyboard.press("Control+k")
+    expect(page.locator("#toasts")).to_contain_text("That did not work.")
+    page.keyboard.type("half a sentence")
+    expect(page.locator("#composer-input")).to_have_value("half a sentence")

@@ -63,6 +63,20 @@ def test_the_full_reference_of_a_conversation_is_copied(person: Client, open_pag
     assert clipboard(sidebar.page) == f"@conversation_{talk.friendly_id}"
 
 
+def test_the_tree_is_entered_and_walked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("Growing tomatoes")).to_be_visible()
+    page.locator("#new-workspace").focus()
+    page.keyboard.press("Tab")
+    expect(sidebar.row("General (1)")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(sidebar.row("Growing tomatoes")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{talk.path}")
+
+
 def test_the_menu_is_worked_by_keys_alone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     sidebar = SidebarPage(open_page(person))
@@ -255,6 +269,22 @@ def test_workspaces_are_made_named_coloured_and_deleted_by_their_menu(person: Cl
     sidebar.open(house)
     expect(sidebar.inside(house)).to_have_text(["A Short Title"])
     assert workspace(person, "Garden") is None
+
+
+def test_a_new_workspace_comes_into_view_and_takes_the_focus(person: Client, open_page: OpenPage) -> None:
+    for number in range(40):
+        hold_talk(person, f"Talk {number}")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    expect(sidebar.row("General (40)")).to_be_visible()
+    page.locator("#new-workspace").click()
+    sidebar.answer("House")
+    expect(sidebar.row("House")).to_be_in_viewport()
+    expect(sidebar.row("House")).to_be_focused()
+    sidebar.choose(sidebar.row("General (40)"), "New Sub-Workspace")
+    sidebar.answer("Garden")
+    expect(sidebar.row("Garden")).to_be_in_viewport()
+    expect(sidebar.row("Garden")).to_be_focused()
 
 
 def test_what_was_open_and_closed_is_so_after_a_reload(person: Client, open_page: OpenPage) -> None:

@@ -16,6 +16,7 @@ import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { isDialogOpen } from '../ui/controls/dialog.js';
 import { followDay } from '../ui/day.js';
 import { element } from '../ui/dom.js';
+import { holdKeys, releaseKeys } from '../ui/early_keys.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountProposalCount } from '../proposals/count.js';
 import { mountSidebar } from '../sidebar/sidebar.js';
@@ -53,6 +54,7 @@ function offerPanels(page) {
     try {
       job(await load(name));
     } catch (error) {
+      releaseKeys();
       const again = { actionLabel: shellStrings.sidebar.again, onAction: () => withPanel(name, job) };
       showToast(shellStrings.sidebar.actionFailed(error.message), { kind: 'error', ...again });
     }
@@ -97,10 +99,24 @@ function offerPanels(page) {
 const mayFind = ({ target }, { store }) =>
   store.activeId !== null && !document.documentElement.dataset.panel && !target.closest?.('.find-bar');
 
+/** What is typed next is meant for the field that these bring. */
+const BRINGS_FIELD = ['palette', 'beside', 'search'];
+
 /** What keys do is loaded with the first that does something. */
 function offerShortcuts(page) {
   const failed = shellStrings.sidebar.actionFailed;
-  const run = (name) => attempt(async () => (await bring(() => import('./shortcuts/run.js'))).runShortcut(name, page), { failed });
+
+  async function perform(name) {
+    try {
+      const { runShortcut } = await bring(() => import('./shortcuts/run.js'));
+      await runShortcut(name, page);
+    } catch (error) {
+      releaseKeys();
+      throw error;
+    }
+  }
+
+  const run = (name) => attempt(() => perform(name), { failed });
 
   addEventListener('keydown', (event) => {
     const name = shortcutOf(event);
@@ -109,7 +125,10 @@ function offerShortcuts(page) {
     event.preventDefault();
     // What is typed next is meant for the bar, so that it can't wait to be loaded.
     if (name === 'find') page.events.emit('find:open');
-    else run(name);
+    else {
+      if (BRINGS_FIELD.includes(name)) holdKeys();
+      run(name);
+    }
   });
   document.getElementById('find-toggle').addEventListener('click', () => page.events.emit('find:open'));
   for (const [id, name] of [['open-palette', 'palette'], ['open-shortcuts', 'help']]) {

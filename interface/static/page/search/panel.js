@@ -9,6 +9,7 @@ import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
 import { element, setHidden, whenReleased } from '../ui/dom.js';
+import { releaseKeys } from '../ui/early_keys.js';
 import { coverPageTitle } from '../ui/notices/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';
@@ -90,6 +91,7 @@ class SearchPanel {
     this.#go(target?.q ? { q: target.q, kind: KINDS[0] } : this.#state);
     this.#input.focus();
     this.#input.select();
+    releaseKeys(this.#input);
   }
 
   close() {

@@ -71,7 +71,7 @@ export class SidebarTree {
       return anchor && document.activeElement === anchor;
     });
     this.#reloads -= 1;
-    this.#forgetGoneRow();
+    this.#nameCurrentRow();
   }
 
   /** The anchors that may take the focus after a reload, best first. While another reload has taken the focused row out of the page, they are that one's. */
@@ -178,7 +178,7 @@ export class SidebarTree {
     const tree = this.#tree;
     $tree
       .on('ready.jstree redraw.jstree load_node.jstree after_open.jstree', () => this.#watchPostponed())
-      .on('ready.jstree after_close.jstree', (_event, { node }) => this.#forgetGoneRow(node?.id))
+      .on('ready.jstree after_close.jstree', (_event, { node }) => this.#nameCurrentRow(node?.id))
       .on('activate_node.jstree', (_event, { node, event }) => this.#activate(node, event))
       .on('select_node.jstree deselect_node.jstree', () => this.#tellSelected())
       .on('open_node.jstree', (_event, { node }) => this.#rememberExpanded(node, true))
@@ -224,14 +224,15 @@ export class SidebarTree {
   }
 
   /**
-   * jsTree goes on naming a row that is gone as the current one, by which the tree could not be entered any more.
+   * jsTree names the first row when it is made, which is before there is any, and goes on naming a row that is gone: by
+   * neither the tree could be entered.
    *
    * @param {string} [heirId] the row that becomes the current one, where it is there
    */
-  #forgetGoneRow(heirId) {
+  #nameCurrentRow(heirId) {
     const current = this.#container.getAttribute('aria-activedescendant');
     // While rows are drawn anew, they are gone and come back.
-    if (!current || this.#reloads > 0 || document.getElementById(current)) return;
+    if (this.#reloads > 0 || (current && document.getElementById(current))) return;
     const next = document.getElementById(heirId) ?? this.#container.querySelector('.jstree-node');
     this.#container.setAttribute('aria-activedescendant', next?.id ?? '');
     if (!this.#container.contains(document.activeElement)) this.#container.tabIndex = 0;

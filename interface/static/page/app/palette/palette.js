@@ -6,6 +6,7 @@ import { paletteStrings as words } from '../../strings/en/palette.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { isDialogOpen, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
+import { releaseKeys } from '../../ui/early_keys.js';
 import { icon } from '../../ui/icons.js';
 import { createListbox } from '../../ui/controls/listbox.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
@@ -92,7 +93,10 @@ export async function openPalette(page, { isBeside = false } = {}) {
   try {
     const [fixed] = await Promise.all([isBeside ? [] : fixedEntries(page), addPanelStyle('app/palette/palette')]);
     // Another one may have opened while this one was on its way.
-    if (isDialogOpen()) return;
+    if (isDialogOpen()) {
+      releaseKeys();
+      return;
+    }
     const finder = createFinder(page, fixed, { isBeside, onChoose: (entry, how = { isBeside }) => dialog.close({ entry, ...how }) });
     const dialog = openDialog({ title: isBeside ? words.titleBeside : words.title, content: finder.nodes, className: 'palette' });
     dialog.node.addEventListener('keydown', (event) => {
@@ -101,6 +105,7 @@ export async function openPalette(page, { isBeside = false } = {}) {
       dialog.close();
     });
     finder.focus();
+    releaseKeys(document.activeElement);
     const chosen = await dialog.closed;
     finder.end();
     if (!chosen) return;

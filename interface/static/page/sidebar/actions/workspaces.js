@@ -16,25 +16,32 @@ export function createWorkspaceActions({ api, store, domain, model, sidebar }) {
 
   /**
    * @param {() => Promise<object>} job asks the server
-   * @param {(answer: object) => void} apply puts what came of it into the store
+   * @param {(answer: object) => void|Promise<void>} apply puts what came of it into the store
    */
   async function change(job, apply, { creates } = {}) {
     const again = async () => {
       await change(job, apply, { creates });
     };
     const answer = await attempt(job, { failed, again, creates });
-    if (answer !== null) apply(answer);
+    if (answer !== null) await apply(answer);
     // A drag has moved the row already: where nothing came of it, it has to go back.
     else await sidebar.reload(ROOT);
   }
 
   const setFields = (id, fields) => change(() => api.updateWorkspace(id, fields), () => store.changeWorkspace(id, fields));
 
+  /** Among many conversations a new row is somewhere out of view. */
+  async function showNew(workspace) {
+    store.putWorkspace(workspace);
+    await sidebar.drawn();
+    await sidebar.showWorkspace(workspace.workspace_id);
+  }
+
   async function newWorkspace(parentId = null) {
     const name = await askText({ title: words.newTitle, label: words.label, confirmLabel: words.create });
     if (name === null) return;
     const make = () => api.createWorkspace(domain, name, { parentId: parentId ?? undefined });
-    await change(make, (workspace) => store.putWorkspace(workspace), { creates: true });
+    await change(make, showNew, { creates: true });
   }
 
   async function renameWorkspace(id) {
