@@ -177,6 +177,9 @@ def test_a_file_that_is_missing_or_no_database_is_never_checked(tmp_path: Path) 
         assert not stamp.end_check()
         (tmp_path / "garbage").write_bytes(b"garbage" * 1_000)
     assert not (tmp_path / "none").exists()
+    stored = '{"state": [], "salts": "", "moved": 0, "is_checked": true}'
+    (tmp_path / "none-checked").write_text(stored, encoding="ascii")
+    assert not FileStamp(tmp_path / "none").is_checked()
 
 
 KILLED = f"""
