@@ -521,6 +521,7 @@ def test_a_file_is_checked_again_soon_after_others_changed_it_and_daily_though_n
     monkeypatch.setattr(soundness, "_HOURLY", 0.01)
     watch = FileWatch(lived_in, told=told.append)
     watch.begin(wait=30)
+    eventually(FileStamp(lived_in).is_checked)
     time.sleep(0.3)
     assert told == [None]
     with closing(sqlite3.connect(lived_in)) as other, other:
