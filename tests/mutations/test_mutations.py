@@ -19,6 +19,9 @@ SUBJECTS = (
     "visibility of memories",
     "retraction",
     "unique ids",
+    "references",
+    "soundness",
+    "upkeep",
 )
 
 

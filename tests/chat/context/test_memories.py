@@ -9,7 +9,7 @@ import pytest
 
 from chat.context.knowledge import KnowledgeAccess
 from chat.exchange.ports import KnowledgeLimits
-from chat.turns.accept import ASKED_INSTEAD_OF
+from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
 from language_models.testing import Reply, ScriptedChatModel
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 from truth_management_system import StructuredAPI
@@ -271,6 +271,33 @@ class TestBeside:
         talk.say(talk.again(conversation), "What do I put on?", **{ASKED_INSTEAD_OF: question})
         assert "What do I put on?" in talk.last_prompt
         assert {said for _, _, _, said in given(talk)} == {"My shoes are from March", "My hat is blue"}
+
+    def test_a_question_asked_anew_keeps_what_was_its_own_alone_beside_what_it_is_given_now(
+        self, talk: Talk, knowledge: KnowledgeAccess
+    ) -> None:
+        said = ("My scarf is grey", "My belt is brown", "My gloves are black")
+        listed, of_a_later_question, given_now = (remember(knowledge, each).claim_id for each in said)
+        conversation = talk.new()
+        talk.say(conversation, "What do I wear?", referenced_claim_ids=[listed])
+        question = talk.again(conversation).get_message_list()[0]["message_id"]
+        talk.say(talk.again(conversation), "And to work?", attached_claim_ids=[of_a_later_question])
+        anew = {ASKED_INSTEAD_OF: question, "attached_claim_ids": [given_now]}
+        talk.say(talk.again(conversation), "What do I put on?", **anew)
+        assert {(source, body) for source, _, _, body in given(talk)} == {
+            ("referenced", "My scarf is grey"),
+            ("attached", "My gloves are black"),
+        }
+
+    def test_an_answer_that_is_made_again_is_given_what_was_attached_to_its_question(
+        self, talk: Talk, knowledge: KnowledgeAccess
+    ) -> None:
+        attached = remember(knowledge, "My shoes are from March")
+        conversation = talk.new()
+        talk.say(conversation, "Hm?", attached_claim_ids=[attached.claim_id])
+        answer = talk.again(conversation).get_message_list()[1]["message_id"]
+        talk.models.main_model.calls.clear()
+        talk.say(talk.again(conversation), "", **{ANSWER_AGAIN: answer})
+        assert given(talk) == [("attached", "fact", "", "My shoes are from March")]
 
     def test_attached_memories_that_hold_no_more_say_so_to_model_and_reader(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI

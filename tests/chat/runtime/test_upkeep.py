@@ -7,13 +7,15 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from chat.context.knowledge import KnowledgeAccess
+from chat.processes.duties import EVERY_DUTY, Duties
 from chat.runtime import jobs, upkeep
 from database.connection import open_store
 from database.engine.clock import now
@@ -39,14 +41,14 @@ class Faulty:
         self.done += 1
 
 
-def keep_up_until(condition: Callable[[], bool], database: Database) -> None:
+def keep_up_until(condition: Callable[[], bool], database: Database, *, duties: Duties = EVERY_DUTY) -> None:
     knowledge = KnowledgeAccess(database.folder)
     vectors = MessageVectors(database=database, model=lambda: None)
 
     async def keep() -> None:
         vaults = Vaults(database=database)
         task = asyncio.create_task(
-            upkeep.keep_up(database=database, knowledge=knowledge, vectors=vectors, vaults=vaults)
+            upkeep.keep_up(database=database, knowledge=knowledge, vectors=vectors, vaults=vaults, duties=duties)
         )
         async with asyncio.timeout(120):
             while not condition() and not task.done():
@@ -176,6 +178,98 @@ def test_work_rests_while_nobody_writes_and_goes_on_after_a_commit_of_any_proces
 
     asyncio.run(keep())
     database.close()
+
+
+def test_work_is_done_again_where_somebody_wrote_while_it_was_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_store(tmp_path)
+    monkeypatch.setattr(upkeep, "_STATE_SECONDS", 0.0)
+    looks = [0]
+
+    def work() -> None:
+        looks[0] += 1
+        if looks[0] == 1:
+            database.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0"))
+            time.sleep(0.3)  # so long after it, the state of the file is a settled one
+
+    async def keep() -> None:
+        repeated = upkeep.Upkeep(stores=upkeep.Stores([database.file]))
+        task = asyncio.create_task(repeated.repeat(work, what="tried", every=0.01, at_rest=3_600.0))
+        async with asyncio.timeout(30):
+            while looks[0] < 2:
+                await asyncio.sleep(0.01)
+        task.cancel()
+
+    asyncio.run(keep())
+    database.close()
+
+
+def test_work_that_has_more_to_do_goes_on_although_nobody_writes(tmp_path: Path) -> None:
+    database = open_store(tmp_path)
+    results = iter([True, True, True, False])
+    left = [True]
+
+    def work() -> bool:
+        time.sleep(0.2)
+        left[0] = next(results)
+        return left[0]
+
+    async def keep() -> None:
+        repeated = upkeep.Upkeep(stores=upkeep.Stores([database.file]))
+        task = asyncio.create_task(repeated.repeat(work, what="tried", every=0.01, at_rest=3_600.0))
+        async with asyncio.timeout(30):
+            while left[0]:
+                await asyncio.sleep(0.01)
+        task.cancel()
+
+    asyncio.run(keep())
+    database.close()
+
+
+def test_work_of_another_server_is_not_done_here() -> None:
+    done: list[str] = []
+
+    class Own(type(EVERY_DUTY)):  # type: ignore[misc]
+        def holds(self, name: str) -> bool:
+            return name == "mine"
+
+    async def keep() -> None:
+        shared = upkeep.Upkeep(Own())
+        tasks = [
+            asyncio.create_task(shared.repeat(lambda what=what: done.append(what), what=what, every=0.01))
+            for what in ("theirs", "mine")
+        ]
+        async with asyncio.timeout(60):
+            while done.count("mine") < 5:
+                await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(keep())
+    assert set(done) == {"mine"}
+
+
+def test_both_files_of_a_server_that_is_alone_are_looked_at_and_none_of_one_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, asked = open_store(tmp_path), list[list[str]]()
+
+    class Noting(upkeep.Stores):
+        def __init__(self, files: Sequence[Path] = ()) -> None:
+            super().__init__(files)
+            asked.append([file.name for file in files])
+
+    monkeypatch.setattr(upkeep, "Stores", Noting)
+    for duties in (EVERY_DUTY, type(EVERY_DUTY)()):
+        asked.clear()
+        keep_up_until(lambda: bool(asked), database, duties=duties)
+        assert asked[0] == (["users.db", "pkb.sqlite"] if duties is EVERY_DUTY else [])
+
+
+def test_without_files_nobody_knows_whether_anything_was_written() -> None:
+    stores = upkeep.Stores()
+    assert stores.state() != stores.state()
 
 
 def test_work_is_looked_for_now_and_then_although_nobody_writes_and_at_once_after_a_failure(tmp_path: Path) -> None:

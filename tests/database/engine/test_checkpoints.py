@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Connection
 
-from database.engine import checkpoints
+from database.engine import checkpoints, sqlite
 from database.engine.database import Database
-from database.engine.sqlite import LOG_BYTES, SQLiteFile
+from database.engine.sqlite import LOG_BYTES, SQLiteFile, written_state
 
 PIECE = 256 * 1024
 
@@ -162,3 +164,30 @@ def test_a_closed_store_leaves_no_thread(tmp_path: Path) -> None:
     assert working() == {"store-checkpoints"}
     database.close()
     assert not working()
+
+
+def test_whether_anybody_committed_is_seen_in_the_files(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, log = tmp_path / "link.sqlite", log_of(database)
+    link.symlink_to(database.file)
+    later = SimpleNamespace(time_ns=lambda: time.time_ns() + 10**9)
+    monkeypatch.setattr(sqlite, "time", later)
+    before = written_state(link)
+    assert written_state(link) == before
+    database.write(add)
+    after = written_state(link)
+    assert after != before
+    # A commit may take the place of an older one in the log, which stays as long as it is.
+    os.utime(log, ns=(0, log.stat().st_mtime_ns - 10**9))
+    assert written_state(link) != after
+
+
+def test_just_after_a_commit_and_where_nothing_can_be_seen_nobody_knows(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = log_of(database).stat().st_mtime_ns
+    monkeypatch.setattr(sqlite, "time", SimpleNamespace(time_ns=lambda: moment + 10**6))
+    assert written_state(database.file) != written_state(database.file)
+    nameless = tmp_path / ("x" * 300)
+    assert written_state(nameless) != written_state(nameless)

@@ -102,14 +102,30 @@ def test_damage_that_a_query_meets_is_checked_at_once_and_taken_back_where_the_f
     watch.stop()
 
 
-def test_while_a_store_is_damaged_only_running_answers_are_written(users_dir: str) -> None:
+@pytest.mark.parametrize("why", [DatabaseDamagedError, StoreBeingCheckedError])
+def test_while_a_store_is_damaged_or_checked_first_only_running_answers_are_written(
+    users_dir: str, why: type[Exception]
+) -> None:
     store = open_store(users_dir)
-    store.damage = "It is damaged."
-    with pytest.raises(DatabaseDamagedError), store.reading():
+    if why is DatabaseDamagedError:
+        store.damage = "It is damaged."
+    else:
+        store.check_ends_at = time.monotonic() + 60
+    with pytest.raises(why), store.reading():
         pass
-    with pytest.raises(DatabaseDamagedError):
+    with pytest.raises(why), store.read_apart() as apart, apart.reading():
+        pass
+    with pytest.raises(why):
         store.write(lambda _: None)
+    with pytest.raises(why):
+        store.submit(lambda _: None).result(60)
     assert store.write(lambda _: "kept", urgency=Urgency.STREAM) == "kept"
+    assert store.submit(lambda _: "kept", urgency=Urgency.STREAM).result(60) == "kept"
+
+
+@pytest.mark.parametrize(("left", "retry_after"), [(-3.0, 1), (4.2, 5), (3_600.0, 10)])
+def test_nobody_is_told_to_ask_again_at_once_or_in_an_hour(left: float, retry_after: int) -> None:
+    assert StoreBeingCheckedError(seconds_left=left).retry_after == retry_after
 
 
 def test_a_store_that_cannot_be_written_is_not_usable_until_it_can(users_dir: str) -> None:
@@ -426,6 +442,10 @@ def test_a_large_knowledge_base_gives_no_memories_until_it_has_passed(
     eventually(lambda: bool(held.is_available()))
     ready = started.test_client().get("/readyz")
     assert ready.json["knowledge"] == "ok"
+    assert held.is_empty("eve@example.org")
+    held.hold(1.0)
+    assert not held.is_empty("eve@example.org"), "nothing is read from it"
+    held.hold(None)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -433,6 +453,101 @@ def test_several_threads_find_what_one_finds(lived_in: Path, threads: int) -> No
     assert find_damage(lived_in, threads=threads) is None
     spoil(lived_in)
     assert find_damage(lived_in, threads=threads) is not None
+
+
+class Checking:
+    """Tables of a file as two threads check them: the other one takes its time, and finds one damaged.
+
+    fails: the caller's own thread can't read its table.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: bool) -> None:
+        self._fails = fails
+        self._taken, self._caller = threading.Event(), threading.current_thread()
+        monkeypatch.setattr(soundness.sqlite, "connect_read_only", lambda _path: self)
+
+    def close(self) -> None:
+        pass
+
+    def execute(self, statement: str) -> Any:
+        if statement == soundness._STORED:
+            return [("messages",)]
+        if not statement.startswith("PRAGMA integrity_check"):
+            return None
+        if threading.current_thread() is not self._caller:
+            self._taken.set()
+            time.sleep(0.3)
+            return SimpleNamespace(fetchone=lambda: ("damage",))
+        assert self._taken.wait(60)
+        if self._fails:
+            raise sqlite3.OperationalError("disk I/O error")
+        return SimpleNamespace(fetchone=lambda: ("ok",))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_damage_that_another_thread_finds_last_is_damage_whatever_the_others_meet(
+    lived_in: Path, monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    Checking(monkeypatch, fails=fails)
+    found = find_damage(lived_in, threads=2)
+    assert found is not None
+    assert found[1] == "damage"
+
+
+def test_a_check_that_fails_says_nothing_of_the_file(lived_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, told = soundness.sqlite.connect_read_only, list[str | None]()
+
+    def failing(path: Path) -> sqlite3.Connection:
+        connection = connect(path)
+        connection.set_authorizer(
+            lambda _action, name, *_: sqlite3.SQLITE_DENY if name == "integrity_check" else sqlite3.SQLITE_OK
+        )
+        return connection
+
+    monkeypatch.setattr(soundness.sqlite, "connect_read_only", failing)
+    with pytest.raises(StorageFailedError):
+        find_damage(lived_in)
+    watch = FileWatch(lived_in, told=told.append)
+    watch.begin(wait=30)
+    watch.stop()
+    assert told == []
+    assert not FileStamp(lived_in).is_checked()
+
+
+def test_a_file_is_checked_again_soon_after_others_changed_it_and_daily_though_nobody_did(
+    lived_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str | None] = []
+    monkeypatch.setattr(soundness, "_HOURLY", 0.01)
+    watch = FileWatch(lived_in, told=told.append)
+    watch.begin(wait=30)
+    eventually(FileStamp(lived_in).is_checked)
+    time.sleep(0.3)
+    assert told == [None]
+    with closing(sqlite3.connect(lived_in)) as other, other:
+        other.execute("DELETE FROM messages")
+        other.commit()
+        other.execute("PRAGMA wal_checkpoint")
+    eventually(lambda: len(told) > 1)
+    watch.stop()
+    monkeypatch.setattr(soundness, "_DAILY", 0.1)
+    daily = FileWatch(lived_in, told=told.append)
+    daily.begin(wait=30)
+    seen = len(told)
+    eventually(lambda: len(told) > seen + 1)
+    daily.stop()
+
+
+def test_nothing_is_moved_into_a_file_that_may_be_damaged(lived_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved, told = list[FileStamp](), list[str | None]()
+    monkeypatch.setattr(soundness, "_WHILE_DAMAGED", 0.01)
+    monkeypatch.setattr(soundness, "find_damage", lambda *_given, **_options: ("messages", "a failing disk"))
+    monkeypatch.setattr(FileStamp, "begin_check", lambda stamp: moved.append(stamp))
+    watch = FileWatch(lived_in, told=told.append)
+    watch.begin(wait=30)
+    eventually(lambda: len(told) > 2)
+    watch.stop()
+    assert len(moved) == 1
 
 
 def test_a_server_that_ends_while_it_checks_holds_nobody_up(

@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 
 from endpoints.http.openapi import routes
+from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.attack import knowledge_probes
 from tests.endpoints.conftest import Person, refused
@@ -57,6 +58,17 @@ def test_what_lies_elsewhere_is_not_touched_by_it(broken: Path, app: Flask, ada:
     assert (ready.status_code, ready.json["status"], ready.json["knowledge"]) == (200, "degraded", "failed")
     resolved = ada.get("/references/resolve?ref=@claim_1").json
     assert resolved["status"] == "unavailable"
+
+
+def test_a_server_whose_memories_are_being_checked_says_that_it_is_not_whole(app: Flask, ada: Person) -> None:
+    knowledge = app.extensions[EXTENSION].knowledge
+    assert refused(ada.get("/pkb/claims/none"))[0] == 404
+    knowledge.hold(60.0)
+    ready = app.test_client().get("/readyz")
+    assert (ready.status_code, ready.json["status"], ready.json["knowledge"]) == (200, "degraded", "checking")
+    assert refused(ada.get("/pkb/claims/none")) == (503, "knowledge_unavailable")
+    knowledge.hold(None)
+    assert app.test_client().get("/readyz").json["status"] == "ready"
 
 
 def test_a_server_starts_without_its_knowledge_base_and_takes_it_up_when_it_is_mended(

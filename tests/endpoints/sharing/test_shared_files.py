@@ -9,8 +9,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
+from sqlalchemy import insert, update
 
 from attachments.storage import Attachments
+from database.schema import attachments, message_parts
+from database.sharing import snapshots
 from database.sharing.shares import SharedPage
 from endpoints.http.models import Done
 from endpoints.http.scope import EXTENSION
@@ -256,6 +259,7 @@ def test_files_sleep_in_the_bin_and_end_with_the_conversation_though_another_has
 def test_a_file_ends_with_the_message_that_has_it_though_the_words_stay(
     garden: Garden, ada: Person, stranger: FlaskClient
 ) -> None:
+    ada.say(ada.new_conversation(), "Here, too", files=[garden.notes])
     url = garden.share(garden.notes, garden.photo)
     gone = f"/delete_message_from_conversation/{garden.conversation_id}/{garden.first}/1"
     assert ada.delete(gone).status_code == 200
@@ -263,6 +267,44 @@ def test_a_file_ends_with_the_message_that_has_it_though_the_words_stay(
     assert stranger.get(file_at(stranger, url, "3/1")).status_code == 200
     assert told(stranger.get(url), SharedPage).messages[0]["text"] == "When?"
     assert [file.name for file in garden.state().files] == ["photo.jpg"]
+
+
+def test_a_file_of_somebody_else_is_never_shared_though_a_message_names_it(
+    garden: Garden, eve: Person, app: Flask, stranger: FlaskClient
+) -> None:
+    url = garden.share(garden.notes, garden.plan)
+    naming_hers = (
+        update(message_parts)
+        .where(message_parts.c.attachment_id == garden.notes)
+        .values(attachment_id=upload(eve, b"My number is 4711.", "secret.txt"))
+    )
+    moved = update(attachments).where(attachments.c.attachment_id == garden.plan).values(user_email=eve.email)
+    for change in (naming_hers, moved):
+        app.extensions[EXTENSION].database.write(lambda connection, change=change: connection.execute(change).rowcount)
+    assert [file.name for file in garden.state().files] == ["photo.jpg"]
+    assert refused(stranger.get(f"{url}/files/1/2")) == (404, "share_not_found")
+
+
+def test_a_file_of_a_version_that_is_not_shown_can_not_be_chosen(garden: Garden, ada: Person, app: Flask) -> None:
+    other = upload(ada, b"Another try.", "other.txt")
+    version = {"version": 2, "part_id": 1, "kind": "file", "at": 0, "data": {"name": "other.txt"}}
+    row = {"message_id": garden.first, "attachment_id": other, **version}
+    app.extensions[EXTENSION].database.write(
+        lambda connection: connection.execute(insert(message_parts).values(row)).rowcount
+    )
+    assert "other.txt" not in [file.name for file in garden.state().files]
+    refusal = ada.post(f"/share/{garden.conversation_id}", json={"files": [other]})
+    assert refused(refusal) == (404, "attachment_not_found")
+
+
+def test_the_chosen_files_of_all_pages_of_a_snapshot_are_shown(
+    garden: Garden, stranger: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "MESSAGES_A_PAGE", 2)
+    url = garden.share(garden.notes, garden.photo)
+    assert garden.chosen() == ["notes.txt", "photo.jpg"]
+    assert stranger.get(f"{url}/files/1/1").get_data() == NOTES
+    assert stranger.get(f"{url}/files/3/1").status_code == 200
 
 
 def test_a_file_that_is_erased_is_gone_from_the_link(garden: Garden, app: Flask, stranger: FlaskClient) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from database.conversations.deletion import erase_incomplete
-from database.conversations.repository import get_conversations_for_user
+from database.conversations.repository import delete_conversation, get_conversations_for_user, restore_conversation
 from database.engine.database import Database
 from database.history.reading import list_messages
 from database.imports import filling
@@ -123,6 +123,19 @@ def test_a_conversation_grows_in_bounded_transactions_too(database, imported, si
     imported(long(), user_email=EVE)
     assert seen(database, ADA) == seen(database, EVE)
     assert is_sound(database)
+
+
+def test_a_long_conversation_in_the_bin_does_not_grow(database, imported, sizes):
+    imported(conversation("long", *list(said(30))[:10]))
+    (row,) = get_conversations_for_user(database=database, user_email=ADA)
+    own = {"database": database, "user_email": ADA, "conversation_id": row.conversation_id}
+    delete_conversation(**own)
+    sizes.clear()
+    which = imported(long())
+    assert (which.state, which.updated, which.skipped, which.failed) == ("done", 0, 1, 1)
+    assert max(sizes) == 0
+    restore_conversation(**own)
+    assert len(list_messages(**own)) == 10
 
 
 class KilledError(BaseException):

@@ -22,12 +22,14 @@ from database.conversations.repository import (
     move_conversation,
     update_conversation,
 )
+from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import StorageFailedError
+from database.engine.errors import ConflictError, StorageFailedError
 from database.history.branches import list_branches
 from database.history.editing import delete_message, edit_message
 from database.history.reading import list_messages
 from database.history.references import conversations_by_friendly_id
+from database.imports import batches
 from database.imports.repository import (
     LONGEST_RETRY_SECONDS,
     change_state,
@@ -36,7 +38,7 @@ from database.imports.repository import (
     seconds_to_next_try,
 )
 from database.maintenance.verification import verify_store
-from database.schema import imported_conversations, imported_messages, imports, message_parts
+from database.schema import conversations, imported_conversations, imported_messages, imports, message_parts
 from database.search.index import waiting_behind
 from database.turns.turns import finish_turn
 from database.turns.variants import accept_again
@@ -44,6 +46,7 @@ from database.workspaces.repository import create_workspace
 from portability.errors import BrokenImportError
 from portability.importers.reading.imported import FailedItem, ImportedDocument, ImportedExport, ImportedNothing
 from portability.imports import accepting
+from portability.imports import runner as runner_module
 from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
 from sentences import say
@@ -192,6 +195,40 @@ def test_a_conversation_in_the_bin_stays_there(database, imported):
         (failure,) = which.failures
         assert failure["reason"].startswith(f"Deleted here, and in the bin, where it can be restored: {said}")
     assert get_conversations_for_user(database=database, user_email=ADA) == []
+
+
+@pytest.mark.contract
+def test_a_conversation_in_the_bin_is_named_where_each_is_stored_by_itself(database, imported, monkeypatch):
+    imported(conversation("c", *FOUR[:2]))
+    delete_conversation(database=database, user_email=ADA, conversation_id=only(database).conversation_id)
+    store = runner_module.store_batch
+
+    def refusing(*, batch, **own):
+        if batch.conversations:
+            raise ConflictError("They contradict each other.")
+        return store(batch=batch, **own)
+
+    monkeypatch.setattr(runner_module, "store_batch", refusing)
+    which = imported(conversation("c", *FOUR), conversation("d"))
+    assert counts(which) == ("done", 1, 0, 1, 1)
+    assert [failure["item"] for failure in which.failures] == ["About c"]
+
+
+@pytest.mark.contract
+def test_a_conversation_that_is_not_whole_yet_is_not_told_as_one_in_the_bin(database, imported):
+    imported(conversation("c", *FOUR[:2]))
+    being_stored = {"deleted_at": now_iso(), "incomplete_since": now_iso()}
+    database.write(lambda connection: connection.execute(update(conversations).values(being_stored)).rowcount)
+    which = imported(conversation("c", *FOUR))
+    assert (counts(which), which.failures) == (("done", 0, 0, 1, 0), [])
+
+
+@pytest.mark.contract
+def test_of_many_failures_the_first_are_listed_and_all_are_counted(database, imported, monkeypatch):
+    monkeypatch.setattr(batches, "MOST_FAILURES", 2)
+    which = imported(*(FailedItem(f"item {number}", "It is cut off.") for number in range(3)), conversation("c"))
+    assert counts(which) == ("done", 1, 0, 0, 3)
+    assert [failure["item"] for failure in which.failures] == ["item 0", "item 1"]
 
 
 @pytest.mark.contract

@@ -121,6 +121,7 @@ def test_a_tag_holds_its_claims_and_those_of_its_sub_tags_each_once(ann: Person)
     ann.claims.delete(filed(ann, fitness, "gone"))
     assert held(ann, health) == [both, lower, upper]
     assert held(ann, fitness) == [both, lower]
+    assert [ann.tags.count_resolved(tag.tag_id) for tag in (health, fitness)] == [3, 2]
     assert ann.tags.claim_counts([health.tag_id, fitness.tag_id]) == {health.tag_id: 2, fitness.tag_id: 2}
 
 

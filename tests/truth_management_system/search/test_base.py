@@ -64,6 +64,13 @@ def test_each_claim_comes_once_and_says_how_it_was_found():
     assert merged.metadata["scores"] == {"fts": 7.0, "embedding": 0.8}
 
 
+def test_of_what_two_searches_say_of_a_claim_the_most_is_kept():
+    first, second = result("a"), result("a", source="embedding")
+    first.metadata, second.metadata = {"coverage": 0.9, "z_score": 1.0}, {"coverage": 0.5, "z_score": 2.0}
+    (merged,) = merge_results_rrf([[first], [second]])
+    assert (merged.metadata["coverage"], merged.metadata["z_score"]) == (0.9, 2.0)
+
+
 def test_what_was_merged_stays_as_it_was():
     given = result("a", 7.0)
     merge_results_rrf([[given], [given]])

@@ -96,6 +96,17 @@ def test_symbolic_links_in_a_zip_are_no_members(tmp_path):
         assert dict(file.members) == {}
 
 
+def test_neither_a_member_nor_what_belongs_to_it_is_longer_than_it_may_be(archive):
+    file = archive({"a.sqlite": b"12345", "a.sqlite-wal": b"1234567890", "b.sqlite": b"1234567890"})
+
+    with file.on_disk("a.sqlite", most=10, log="-wal") as path:
+        assert (path.read_bytes(), path.with_name(f"{path.name}-wal").read_bytes()) == (b"12345", b"1234567890")
+    assert list(path.parent.glob(f"{path.name}*")) == []
+    for member in ("a.sqlite", "b.sqlite"):
+        with pytest.raises(BrokenImportError, match="more than 9 bytes"), file.on_disk(member, most=9, log="-wal"):
+            pass
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(archive):
     with pytest.raises(BrokenImportError, match="that is no export"):
         archive({"conversations.json": bytes(64 * 2**20)})
