@@ -261,6 +261,7 @@ _FILES = {
     "file_has_pages": "The file has {count:page|pages}.",
     "message_has_files": "The message has {count:file|files}.",
     "picture_not_seen": "{model} does not see pictures.",
+    "too_many_pictures": "It does not go with the message: this model has no room for more pictures.",
 }
 _REFUSALS = {
     "most_agents_kept": "A person has at most {most} agents. Delete some first.",

@@ -417,7 +417,7 @@ class ConversationReferences:
             note = say("cut_to", characters=most) if is_one else say("some_cut_to", count=cuts, characters=most)
             entry = entry.marked("truncated", note)
         with_words = [*items, *(item for file in files for item in file.items)]
-        if not any(item.body for item in with_words):
+        if not any(item.body or item.picture for item in with_words):
             entry = replace(entry, status="empty")
             entry = entry if files or hidden else entry.with_note(say("message_empty"))
         if hidden:

@@ -17,7 +17,7 @@ from chat.exchange.documents import (
     wikilinks_of,
     written,
 )
-from chat.exchange.files import files_of_message
+from chat.exchange.files import PictureRoom, files_of_message
 from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.exchange.report import ReportEntry
 from chat.exchange.turn import Turn
@@ -239,12 +239,13 @@ def scope_of(
     database: Database | None,
     conversations: ConversationReferences,
     services: TurnServices | None,
+    room: PictureRoom | None = None,
 ) -> ReferenceScope:
-    """What `user_email` can name, the conversations given."""
+    """What `user_email` can name, the conversations given. room: for pictures; None: nobody sees them."""
     word_for_word = conversations.running.is_given_documents
     attachments = None if services is None else services.attachments
     own: dict[str, Any] = {"user_email": user_email, "attachments": attachments, "cap": conversations.caps.message}
-    conversations.open_files = partial(files_of_message, **own)
+    conversations.open_files = partial(files_of_message, **own, room=room)
     recipes = {} if services is None else {"recipes": services.recipes}
     return ReferenceScope(
         user_email=user_email,
@@ -253,6 +254,7 @@ def scope_of(
         knowledge=knowledge_of(user_email, database=database, services=services),
         documents=document_links(user_email, services=services, word_for_word=word_for_word),
         attachments=attachments,
+        room_for_pictures=room,
         **recipes,
     )
 

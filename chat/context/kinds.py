@@ -17,7 +17,7 @@ from activity.recipes.builtin import BUILT_IN
 from activity.recipes.formatting import one_line
 from attachments.storage import Attachments
 from chat.exchange.documents import DocumentLinks, is_wikilink, written
-from chat.exchange.files import resolve_files
+from chat.exchange.files import PictureRoom, resolve_files
 from chat.exchange.report import ReportEntry, Resolution
 from chat.exchange.turn import MOST_ANSWERERS
 from conversation_reference_utils import (
@@ -63,6 +63,7 @@ class ReferenceScope:
     knowledge: Knowledge
     documents: DocumentLinks = field(default_factory=DocumentLinks)
     attachments: Attachments | None = None
+    room_for_pictures: PictureRoom | None = None
     recipes: RecipeRegistry = field(default_factory=partial(RecipeRegistry, BUILT_IN))
 
 
@@ -177,6 +178,7 @@ class _Files:
             database=scope.database,
             attachments=scope.attachments,
             cap=scope.conversations.caps.conversation,
+            room=scope.room_for_pictures,
         )
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:

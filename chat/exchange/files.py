@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
 from attachments.storage import Attachments
 from chat.prompting.items import PkbItem, fit, render
-from chat.prompting.prompt import CHARS_A_TOKEN
+from chat.prompting.prompt import CHARS_A_TOKEN, PICTURE_TOKENS
 from conversation_reference_utils import FileReference, file_reference, parse_file_reference
 from database.engine.database import Database
 from database.engine.errors import AttachmentNotFoundError, UserNotFoundError
@@ -111,9 +111,16 @@ class AttachedFiles:
             return ""
         return render(self._items(model, chars=int(cap_chars(model, cap=cap) * share)))
 
-    def pictures(self, model: ChatModel) -> list[str]:
-        """The pictures, as `data:` URLs, for a model that sees them."""
-        return [file.picture for file in self.files if file.picture] if model.sees_pictures else []
+    def pictures(self, model: ChatModel, named: Sequence[PkbItem] = ()) -> list[str]:
+        """The pictures, as `data:` URLs, for a model that sees them; behind them those of `named` items."""
+        if not model.sees_pictures:
+            return []
+        return [file.picture for file in self.files if file.picture] + [item.picture for item in named if item.picture]
+
+    def room_for_pictures(self, model: ChatModel) -> PictureRoom:
+        """What may go with the message beside its own pictures."""
+        most = max(1, model.context_window // 4 // PICTURE_TOKENS) if model.sees_pictures else 0
+        return PictureRoom(model=model, most=max(0, most - sum(bool(file.picture) for file in self.files)))
 
     def report(self, model: ChatModel, *, cap: int | None) -> list[ReportEntry]:
         """What becomes of each file in a prompt of `model`."""
@@ -129,6 +136,24 @@ class AttachedFiles:
             item if item.truncated_from is None else replace(item, label=f"{item.label}; {_what_is_in(file, item)}")
             for file, item in zip(self.files, fitted, strict=True)
         ]
+
+
+@dataclass(slots=True)
+class PictureRoom:
+    """How many of the pictures that references name go with a message to `model`; together a quarter of its window."""
+
+    model: ChatModel
+    most: int
+    _given: set[str] = field(default_factory=set)
+
+    def refuses(self, file: AttachedFile) -> Sentence | None:
+        """Why the picture does not go with the message; None: it does. One that is named twice goes once."""
+        if not self.model.sees_pictures:
+            return say("picture_not_seen", model=self.model.name)
+        if file.picture not in self._given and len(self._given) >= self.most:
+            return say("too_many_pictures")
+        self._given.add(file.picture)
+        return None
 
 
 def cap_chars(model: ChatModel, *, cap: int | None) -> int:
@@ -289,8 +314,12 @@ def named_file(
     user_email: str,
     database: Database | None,
     attachments: Attachments | None,
+    room: PictureRoom | None = None,
 ) -> NamedFile:
-    """The file that `reference`, written as `ref`, names. message: what its message was resolved to."""
+    """The file that `reference`, written as `ref`, names. message: what its message was resolved to.
+
+    room: for pictures; None: nobody sees them.
+    """
     entry = replace(message.entry, ref=ref, kind=KIND, notes=(), status="resolved")
     target = message.entry.target
     if database is None or not target.get("message_id"):
@@ -305,10 +334,12 @@ def named_file(
     file = opened(part, user_email=user_email, attachments=attachments, refs=(ref,))
     target = {**target, "attachment_id": part.get("attachment_id"), "number": reference.number}
     entry = replace(entry, title=str(part.get("name", "")), target=target, preview="", chars=0)
-    return _with_pages(entry, file, reference.pages)
+    return _with_pages(entry, file, reference.pages, room)
 
 
-def _with_pages(entry: ReportEntry, file: AttachedFile, pages: tuple[int, int] | None) -> NamedFile:
+def _with_pages(
+    entry: ReportEntry, file: AttachedFile, pages: tuple[int, int] | None, room: PictureRoom | None
+) -> NamedFile:
     if pages is not None:
         first, last = pages
         count = len(file.pages) if file.has_pages else 1
@@ -322,12 +353,20 @@ def _with_pages(entry: ReportEntry, file: AttachedFile, pages: tuple[int, int] |
     if file.is_gone:
         return NamedFile(entry=entry.marked("deleted", say("file_gone")))
     if file.part["kind"] == "image":
-        return NamedFile(entry=entry.marked("empty", say("file_is_picture")), file=file)
+        return NamedFile(entry=_shown(entry, file, room), file=file)
     if not file.has_text:
         note = say(_NO_TEXT.get(str(file.part.get("problem")), "file_no_text"))
         return NamedFile(entry=entry.marked("empty", note), file=file)
     body = file.body()
     return NamedFile(entry=replace(entry, preview=preview(body), chars=len(body), count=1), file=file)
+
+
+def _shown(entry: ReportEntry, file: AttachedFile, room: PictureRoom | None) -> ReportEntry:
+    """The entry of a picture."""
+    if room is None:
+        return entry.marked("empty", say("file_is_picture"))
+    why = room.refuses(file)
+    return replace(entry, count=1) if why is None else entry.marked("unavailable", why)
 
 
 def resolve_files(
@@ -338,12 +377,13 @@ def resolve_files(
     database: Database | None,
     attachments: Attachments | None,
     cap: int,
+    room: PictureRoom | None = None,
 ) -> list[Resolution]:
     """One resolution for each of `names` (file references without "@"); messages: those of the messages they name.
 
-    cap: characters of one file.
+    cap: characters of one file. room: for pictures; None: nobody sees them.
     """
-    who = {"user_email": user_email, "database": database, "attachments": attachments}
+    who = {"user_email": user_email, "database": database, "attachments": attachments, "room": room}
     return [_resolution(name, message, who, cap=cap) for name, message in zip(names, messages, strict=True)]
 
 
@@ -360,15 +400,21 @@ def names_of_files(message: Message) -> str:
 
 
 def files_of_message(
-    message: Message, friendly_id: str, *, user_email: str, attachments: Attachments | None, cap: int
+    message: Message,
+    friendly_id: str,
+    *,
+    user_email: str,
+    attachments: Attachments | None,
+    cap: int,
+    room: PictureRoom | None = None,
 ) -> list[Resolution]:
-    """One resolution for each file of a message that a reference names. cap: characters of one file."""
+    """One resolution for each file of a message that a reference names. cap, room: see `resolve_files`."""
     found = []
     for part in (part for part in message.get("parts") or () if is_file(part)):
         refs = _refs(friendly_id, message.get("message_short_hash"), part)
         file = opened(part, user_email=user_email, attachments=attachments, refs=refs)
         entry = ReportEntry(ref=next(iter(refs), ""), kind=KIND, status="resolved", title=str(part.get("name", "")))
-        found.append(_given(_with_pages(entry, file, None), cap=cap))
+        found.append(_given(_with_pages(entry, file, None, room), cap=cap))
     return found
 
 
@@ -383,6 +429,7 @@ def _given(found: NamedFile, *, cap: int) -> Resolution:
         refs=file.refs,
         label=line_of(file.part),
         key=f"{_key(file)}:{file.first}-{len(file.pages)}",
+        picture=file.picture,
     )
     (item,), _ = fit([whole], cap)
     if item.truncated_from is None:

@@ -103,6 +103,7 @@ class PkbItem:
         name: The readable id of a claim.
         truncated_from: Characters of the whole text when the body was cut, else None.
         note: What a reader has to know of it ("retracted", "superseded by @…"), or "".
+        picture: A `data:` URL that goes with the message to a model that sees pictures; "" for what is none. No text.
     """
 
     body: str
@@ -114,6 +115,7 @@ class PkbItem:
     name: str = ""
     truncated_from: int | None = None
     note: str = ""
+    picture: str = ""
 
     @property
     def text(self) -> str:

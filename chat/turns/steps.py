@@ -192,7 +192,7 @@ async def answer(
             marks=turn.marks,
             thread=turn.thread,
             files=turn.files.rendered(turn.model, cap=turn.services.file_cap, share=share),
-            pictures=turn.files.pictures(turn.model),
+            pictures=turn.files.pictures(turn.model, context.items),
             # After a decision on its calls, the model is told of them instead.
             continued="" if turn.is_decided else turn.continued,
         )

@@ -476,7 +476,7 @@ def test_a_reference_to_a_message_names_its_files_and_brings_their_texts(
         assert entry["preview"].startswith(words or "The code is 4711.")
         assert entry["notes"][0] == "Files of the message: door code.txt, door.png."
         assert entry["notes"][1].startswith("door code.txt: ")
-        assert entry["notes"][2] == "door.png: It is a picture, which has no text."
+        assert entry["notes"][2] == "door.png: scripted does not see pictures."
         given = asked(main_model)
         assert (
             f"#1 (You; file_1: door code.txt, 1 line; file_2: door.png, a picture of 8 × 8 pixels):\n{words}" in given
@@ -487,6 +487,68 @@ def test_a_reference_to_a_message_names_its_files_and_brings_their_texts(
     for written in (f"@conversation_{name}_messages_1-2", f"@conversation_{name}"):
         ada.say(ada.new_conversation(), f"What says {written}?")
         assert "(You; file_1: door code.txt, 1 line; " in asked(main_model)
+
+
+@pytest.mark.parametrize("name", ["_message_1", "_message_1_file_1"])
+def test_a_model_that_sees_gets_the_picture_that_a_reference_names(
+    ada: Person, main_model: ScriptedChatModel, name: str
+) -> None:
+    main_model._sees_pictures = True
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "", files=[attached(ada, picture_of(40, 20), "door.png")])
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    named = f"@conversation_{friendly_id}{name}"
+    own = attached(ada, picture_of(8, 8), "own.png")
+    # Named twice, it goes once, behind the message's own.
+    events = ada.say(
+        ada.new_conversation(), f"Compare {named} with @conversation_{friendly_id}_message_1.", files=[own]
+    )
+    entry = next(each for each in events[0]["references"] if each["ref"] == named)
+    assert (entry["status"], entry["count"]) == ("resolved", 1)
+    assert "door.png: It is a picture, which has no text." not in entry["notes"]
+    assert sizes_given(main_model) == [(8, 8), (40, 20)]
+    assert "file_1: door.png, a picture of 40 × 20 pixels" in asked(main_model)
+    # The next message does not bring it along by itself.
+    ada.say(conversation_id, "And now?")
+    assert "pictures" not in main_model.prompts[-1][-1]
+
+
+def test_of_a_named_picture_the_report_says_that_the_model_does_not_see_it(
+    ada: Person, main_model: ScriptedChatModel
+) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Look.", files=[attached(ada, picture_of(), "door.png")])
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    named = [f"@conversation_{friendly_id}_message_1_file_1", f"@conversation_{friendly_id}_message_1"]
+    events = ada.say(ada.new_conversation(), " ".join(named))
+    picture, message = events[0]["references"]
+    assert (picture["status"], picture["notes"]) == ("unavailable", ["scripted does not see pictures."])
+    assert (message["status"], message["notes"][1:]) == ("resolved", ["door.png: scripted does not see pictures."])
+    assert "pictures" not in main_model.prompts[-1][-1]
+
+
+def test_more_named_pictures_than_the_window_has_room_for_are_told(ada: Person, main_model: ScriptedChatModel) -> None:
+    main_model._sees_pictures = True
+    main_model._context_window = 16_000
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "", files=[attached(ada, picture_of(8, 8 + n), f"{n}.png") for n in range(4)])
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    names = [f"@conversation_{friendly_id}_message_1_file_{n}" for n in range(1, 5)]
+    own = attached(ada, picture_of(9, 9), "own.png")
+    events = ada.say(ada.new_conversation(), " ".join(names), files=[own])
+    told = {entry["ref"]: (entry["status"], entry["notes"]) for entry in events[0]["references"]}
+    beyond = ("unavailable", ["It does not go with the message: this model has no room for more pictures."])
+    assert [told[name] for name in names] == [("resolved", []), beyond, beyond, beyond]
+    assert sizes_given(main_model) == [(9, 9), (8, 8)]
+
+
+def sizes_given(model: ScriptedChatModel) -> list[tuple[int, int]]:
+    """The sizes of the pictures that came with the last question, in order."""
+    sizes = []
+    for url in model.prompts[-1][-1]["pictures"]:
+        with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+            sizes.append(picture.size)
+    return sizes
 
 
 def test_a_reference_to_a_message_of_a_picture_alone_says_so(ada: Person, main_model: ScriptedChatModel) -> None:

@@ -178,6 +178,7 @@ export const saidWords = {
   file_has_pages: ({ count: n }) => `Die Datei hat ${count(n, 'Seite', 'Seiten')}.`,
   message_has_files: ({ count: n }) => `Die Nachricht hat ${count(n, 'Datei', 'Dateien')}.`,
   picture_not_seen: ({ model }) => `${model} sieht keine Bilder.`,
+  too_many_pictures: 'Es geht nicht mit: Für weitere Bilder hat dieses Modell keinen Platz.',
   found_by_content: 'Am Inhalt gefunden: Die Nachricht nennt sie nicht.',
   excerpt_given: ({ shown, count: n }) => `Ein Auszug geht mit: ${number(shown)} von ${number(n)} Zeichen.`,
   too_many_references: ({ count: n, most }) => `${count(n, 'weiterer Verweis', 'weitere Verweise')} nicht verfolgt: höchstens ${number(most)} in einer Nachricht.`,

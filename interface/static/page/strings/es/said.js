@@ -178,6 +178,7 @@ export const saidWords = {
   file_has_pages: ({ count: n }) => `El archivo tiene ${count(n, 'página', 'páginas')}.`,
   message_has_files: ({ count: n }) => `El mensaje tiene ${count(n, 'archivo', 'archivos')}.`,
   picture_not_seen: ({ model }) => `${model} no ve imágenes.`,
+  too_many_pictures: 'No acompaña al mensaje: este modelo no tiene sitio para más imágenes.',
   found_by_content: 'Encontrado por su contenido: el mensaje no lo nombra.',
   excerpt_given: ({ shown, count: n }) => `Se incluye un extracto: ${number(shown)} de ${number(n)} caracteres.`,
   too_many_references: ({ count: n, most }) => `${count(n, 'referencia más no se siguió', 'referencias más no se siguieron')}: como mucho ${number(most)} en un mensaje.`,

@@ -176,6 +176,7 @@ export const saidWords = {
   file_has_pages: ({ count: n }) => `文件共有 ${number(n)} 页。`,
   message_has_files: ({ count: n }) => `这条消息有 ${number(n)} 个文件。`,
   picture_not_seen: ({ model }) => `${model} 看不到图片。`,
+  too_many_pictures: '没有随消息附上：此模型容纳不下更多图片。',
   found_by_content: '按内容找到：消息没有提到它。',
   excerpt_given: ({ shown, count: n }) => `附上节选：${number(n)} 个字符中的 ${number(shown)} 个。`,
   too_many_references: ({ count: n, most }) => `另有 ${number(n)} 个引用未处理：一条消息最多 ${number(most)} 个。`,
