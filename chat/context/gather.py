@@ -205,12 +205,13 @@ def resolve_report(
     claim_ids: Sequence[str] = (),
     services: TurnServices | None = None,
     here: str | None = None,
+    room: PictureRoom | None = None,
 ) -> list[dict[str, Any]]:
     """The report entries that a message with these `references` (without "@") and claim ids would get.
 
-    here: the conversation in which it would be written.
+    here: the conversation in which it would be written. room: for pictures; None: nobody sees them.
     """
-    scope = stored_scope(user_email, database=database, loader=loader, services=services, here=here)
+    scope = stored_scope(user_email, database=database, loader=loader, services=services, here=here, room=room)
     return gather(references, scope=scope, request=KnowledgeRequest(claim_ids=claim_ids)).report_dicts()
 
 
@@ -222,15 +223,16 @@ def stored_scope(
     services: TurnServices | None,
     here: str | None = None,
     shows_hidden: bool = True,
+    room: PictureRoom | None = None,
 ) -> ReferenceScope:
     """What `user_email` can name in `database`. here: the conversation in which they do.
 
-    shows_hidden: also the texts of messages that they hid from models.
+    shows_hidden: also the texts of messages that they hid from models. room: for pictures; None: nobody sees them.
     """
     caps = services.caps if services is not None else ReferenceCaps()
     lookup = stored_lookup(database, user_email)
     conversations = ConversationReferences(lookup=lookup, load=loader, caps=caps, here=here, shows_hidden=shows_hidden)
-    return scope_of(user_email, database=database, conversations=conversations, services=services)
+    return scope_of(user_email, database=database, conversations=conversations, services=services, room=room)
 
 
 def scope_of(

@@ -9,6 +9,8 @@ from flask import Blueprint, Response
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
+from chat.exchange.files import AttachedFiles
+from chat.turns.accept import chosen_model
 from conversation_reference_utils import read_reference
 from database.conversations import repository as conversations
 from database.engine.errors import ConversationNotFoundError
@@ -19,6 +21,7 @@ from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import conversation_loader, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks
+from language_models.ports import ChatModel
 from search.messages import search_conversation
 from search.things import conversations as conversation_search
 from search.things.files import messages_with_files
@@ -90,6 +93,7 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
         here=query.conversation_id,
+        room=AttachedFiles().room_for_pictures(_model_of(query.conversation_id)),
     )
     return json_reply(kinds.shown(report[0]))
 
@@ -119,6 +123,18 @@ def list_backlinks(message_id: str) -> Response:
     found = references.backlinks(**current_user_scope(), message_id=message_id)
     # Column names are a kind of str that the encoder takes for no key.
     return json_reply([{str(name): value for name, value in item.items()} for item in found])
+
+
+def _model_of(conversation_id: str | None) -> ChatModel:
+    """The model that would answer in this conversation, or in a new one."""
+    services = current_state().services
+    try:
+        found = conversation_id and conversations.get_conversation(
+            **current_user_scope(), conversation_id=conversation_id
+        )
+    except ConversationNotFoundError:
+        found = None
+    return chosen_model({}, found.settings if found else None, services=services).model
 
 
 def _conversation_of(friendly_id: str) -> str:

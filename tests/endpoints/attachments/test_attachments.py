@@ -555,8 +555,10 @@ def test_a_reference_to_a_message_of_a_picture_alone_says_so(ada: Person, main_m
     conversation_id = ada.new_conversation()
     ada.say(conversation_id, "", files=[attached(ada, picture_of(8, 8), "door.png")])
     name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
-    entry = ada.get(f"/references/resolve?ref=@conversation_{name}_message_1").json
-    assert (entry["status"], entry["notes"]) == (
-        "empty",
-        ["Files of the message: door.png.", "door.png: It is a picture, which has no text."],
-    )
+    asking = f"/references/resolve?conversation_id={conversation_id}&ref=@conversation_{name}_message_1"
+    told_of, unseen = "Files of the message: door.png.", "scripted does not see pictures."
+    found = [(entry["status"], entry["notes"]) for entry in (ada.get(asking).json, ada.get(f"{asking}_file_1").json)]
+    assert found == [("empty", [told_of, f"door.png: {unseen}"]), ("unavailable", [unseen])]
+    main_model._sees_pictures = True
+    found = [(entry["status"], entry["notes"]) for entry in (ada.get(asking).json, ada.get(f"{asking}_file_1").json)]
+    assert found == [("resolved", [told_of]), ("resolved", [])]
