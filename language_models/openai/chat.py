@@ -193,8 +193,8 @@ class ProviderChatModel(ChatModel):
         await self._http.aclose()
 
     async def find_context_window(self) -> None:
-        """Look the context window up in the provider's model list, unless it is known. A failure changes nothing."""
-        if not self._window.is_assumed:
+        """Look the context window up in the provider's model list, unless it is settled. A failure changes nothing."""
+        if not self._window.may_be_stated:
             return
         try:
             listed = await self._http.model_list()
@@ -227,7 +227,7 @@ class ProviderChatModel(ChatModel):
             self._window.note_refusal(failure.error.message)
 
     def _begin_finding_window(self) -> None:
-        if self._window.is_assumed and self._finding_window is None:
+        if self._window.may_be_stated and self._finding_window is None:
             self._finding_window = asyncio.create_task(self.find_context_window())
 
     def _ended(self, last: Delta, sent: dict[str, Any], *, has_thought: bool) -> Delta:
