@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ SERVICE = "anaphora"
 _LONGEST_STATEMENT = 2_000
 _SECONDS_TO_END = 2.0
 log = logging.getLogger("anaphora.traces")
+began_by: ContextVar[str | None] = ContextVar("began_by", default=None)
+"""The id of the request that began the present turn, for what is logged of it."""
 
 
 class Span(Protocol):
@@ -159,6 +161,13 @@ def statement_span(sql: str, *, system: str) -> Span:
         return _NO_SPAN
     about: About = {"db.system.name": system, "db.query.text": sql[:_LONGEST_STATEMENT]}
     return tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
+
+
+def context_of(request_id: str | None) -> Context:
+    """A copy of the present context for the turn that this request began."""
+    context = copy_context()
+    context.run(began_by.set, request_id)
+    return context
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:
