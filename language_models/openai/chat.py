@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import tracing
-from language_models.errors import ContextTooLongError, ModelUnavailableError, ModelUnknownError
+from language_models.errors import (
+    ContextTooLongError,
+    ModelRateLimitedError,
+    ModelUnavailableError,
+    ModelUnknownError,
+)
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import AnswerStream
@@ -144,7 +149,8 @@ class ProviderChatModel(ChatModel):
                     if pause is None:
                         self._note_failure(failure)
                         raise failure.error from failure
-                yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
+                    is_limited = isinstance(failure.error, ModelRateLimitedError)
+                yield Delta(status=say("requests_limited" if is_limited else "model_silent", seconds=math.ceil(pause)))
                 await asyncio.sleep(pause)
                 attempt += 1
 

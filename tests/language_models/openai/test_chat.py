@@ -348,7 +348,8 @@ def test_a_passing_refusal_is_tried_again_and_the_person_is_told(status: int) ->
     steps, server = talk(refusing(status), ANSWER)
     assert len(server.bodies) == 2
     assert server.bodies[0] == server.bodies[1]
-    assert steps[0].status == "The model does not answer; trying again in 1 s"
+    why = "The provider limits requests" if status == 429 else "The model does not answer"
+    assert steps[0].status == f"{why}; trying again in 1 s"
     assert text_of(steps) == "Hello world"
 
 
