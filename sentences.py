@@ -74,6 +74,7 @@ _MODEL = {
     "ahead_of_you": "Ahead of you: {count}.",
     "takes_about": "This takes about {seconds} s.",
     "model_silent": "The model does not answer; trying again in {seconds} s",
+    "requests_limited": "The provider limits requests; trying again in {seconds} s",
     "model_thinking": "The model is thinking",
     "model_reading": "The model is reading your message and what goes with it.",
     "model_reading_left": "The model is reading {tokens:,} tokens: about {seconds} s left.",

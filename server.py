@@ -64,7 +64,7 @@ from database.engine.errors import StoreError
 from endpoints.http.errors import code_of
 from endpoints.http.scope import EXTENSION, SETTINGS, AppState, RequestsUnderWay
 from endpoints.operations.logs import write_logs_as
-from language_models.roles import ModelRoles
+from language_models.roles import ModelRoles, RoleSettingError
 from portability import restoring
 from portability.imports import runner as import_runner
 from portability.imports.accepting import erase_uploads
@@ -461,8 +461,8 @@ def _complete_restore(data_dir: Path) -> None:
 def _models(settings: Settings) -> ModelRoles:
     try:
         return models_from(settings)
-    except ValueError as error:
-        raise SettingsError("ANAPHORA_…_MODEL", str(error)) from None
+    except RoleSettingError as error:
+        raise SettingsError(f"ANAPHORA_{error.role.upper()}_MODEL", error.problem) from None
 
 
 def _knowledge_models(models: ModelRoles) -> KnowledgeModels:

@@ -6,14 +6,16 @@ statements without their values, but neither texts of people nor who they are.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span as OpenTelemetrySpan
     from opentelemetry.trace import SpanKind, Tracer
 
@@ -25,6 +27,9 @@ SERVICE = "anaphora"
 """What the traces' resource is called unless OTEL_SERVICE_NAME says otherwise."""
 _LONGEST_STATEMENT = 2_000
 _SECONDS_TO_END = 2.0
+log = logging.getLogger("anaphora.traces")
+began_by: ContextVar[str | None] = ContextVar("began_by", default=None)
+"""The id of the request that began the present turn, for what is logged of it."""
 
 
 class Span(Protocol):
@@ -47,6 +52,28 @@ class _NoSpan:
         """Does nothing."""
 
 
+class _FirstComplaint(logging.Filter):
+    """Passes on the first line that the exporter logs of a collector that takes no spans, until it takes some again.
+
+    The exporter itself logs a line for each of its attempts, every second or two.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._has_complained = False
+
+    def filter(self, _record: logging.LogRecord) -> bool:
+        """Whether the line is logged."""
+        is_first, self._has_complained = not self._has_complained, True
+        return is_first
+
+    def taken(self) -> None:
+        """The collector has taken spans."""
+        if self._has_complained:
+            self._has_complained = False
+            log.info("the collector of OTEL_EXPORTER_OTLP_ENDPOINT takes traces again")
+
+
 _NO_SPAN: Span = _NoSpan()
 _NOTHING: AbstractContextManager[Span] = nullcontext(_NO_SPAN)
 _provider: TracerProvider | None = None
@@ -63,15 +90,35 @@ def begin(endpoint: str | None) -> None:
     global _provider, tracer
     if endpoint is None:
         return
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     resource = Resource({"service.name": SERVICE}).merge(OTELResourceDetector().detect())
     _provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-    _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(f"{endpoint}/v1/traces")))
+    _provider.add_span_processor(BatchSpanProcessor(_exporter(f"{endpoint}/v1/traces")))
     tracer = _provider.get_tracer(SERVICE)
+
+
+def _exporter(address: str) -> SpanExporter:
+    """Sends spans to `address`, and logs once that they are not taken, and once that they are again."""
+    from opentelemetry.exporter.otlp.proto.http import trace_exporter
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    complaint = _FirstComplaint()
+    logger = logging.getLogger(trace_exporter.__name__)
+    for former in [each for each in logger.filters if isinstance(each, _FirstComplaint)]:
+        logger.removeFilter(former)
+    logger.addFilter(complaint)
+
+    class Exporter(trace_exporter.OTLPSpanExporter):
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            result = super().export(spans)
+            if result is SpanExportResult.SUCCESS:
+                complaint.taken()
+            return result
+
+    return Exporter(address)
 
 
 def end() -> None:
@@ -114,6 +161,13 @@ def statement_span(sql: str, *, system: str) -> Span:
         return _NO_SPAN
     about: About = {"db.system.name": system, "db.query.text": sql[:_LONGEST_STATEMENT]}
     return tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
+
+
+def context_of(request_id: str | None) -> Context:
+    """A copy of the present context for the turn that this request began."""
+    context = copy_context()
+    context.run(began_by.set, request_id)
+    return context
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:

@@ -1,4 +1,4 @@
-"""Made-up history and knowledge to measure with."""
+"""Made-up history, knowledge and documents to measure with."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 group = CommandGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000
+_CHARACTERS = 3_000
+"""Of a document."""
 
 
 @group.command("seed", epilog=examples("bench seed --conversations 20 --messages 2000 --claims 1000"))
@@ -39,6 +41,7 @@ _SLICE_MS = 2_000
     show_default=True,
     help="How many memories, a thousandth of them a neighbour's.",
 )
+@click.option("--documents", type=click.IntRange(min=0), default=0, show_default=True, help="How many documents.")
 def seed_store(
     email: str,
     password: str | None,
@@ -48,8 +51,9 @@ def seed_store(
     workspaces: int,
     unnamed: bool,
     claims: int,
+    documents: int,
 ) -> None:
-    """Fill the stores with made-up conversations and memories; the same options make the same ones."""
+    """Fill the stores with made-up conversations, memories and documents; the same options make the same ones."""
     from benchmarks.made_up.history import SeedPlan  # a server does without them
     from benchmarks.made_up.knowledge import KnowledgePlan
 
@@ -64,6 +68,8 @@ def seed_store(
             _seed_conversations(email, plan)
         if claims:
             _seed_claims(email, KnowledgePlan(claims=claims))
+        if documents:
+            _seed_documents(email, documents)
     except (StoreError, KnowledgeError) as error:
         raise click.ClickException(error.message) from None
 
@@ -91,6 +97,15 @@ def _seed_claims(email: str, plan: KnowledgePlan) -> None:
     database = current_state().knowledge.database()
     _showing_progress(seed_knowledge(database, user_email=email, plan=plan), plan.claims, "Memories")
     click.echo(f"{plan.own} memories are {email}'s, {plan.neighbours} a neighbour's.")
+
+
+def _seed_documents(email: str, count: int) -> None:
+    from benchmarks.made_up.documents import make_documents
+
+    own = current_state().vaults.of(email)
+    make_documents(own.root, documents=count, characters=_CHARACTERS)
+    _showing_progress((scanned.seen for scanned in own.refresh()), count, "Documents")
+    click.echo(f"{own.progress().documents} documents are {email}'s.")
 
 
 def _showing_progress(counts: Iterator[int], total: int, label: str) -> int:

@@ -33,6 +33,7 @@ from truth_management_system import PKBConfig, PKBDatabase, get_memory_database
 from .public_api import called, first_line, meaning_of, members_of, public_names
 
 FOLDER = Path(__file__).parent
+_ABBREVIATIONS = frozenset({"http", "mcp", "pkb"})
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -45,13 +46,20 @@ def settings_table(_app: Flask) -> Iterator[str]:
 
 
 def routes_table(app: Flask) -> Iterator[str]:
-    """Every route, by the noun whose module serves it."""
-    found = sorted(routes(app), key=lambda route: (route[2].__module__, route[0], route[1]))
-    for module, group in groupby(found, key=lambda route: route[2].__module__):
-        yield from (f"### {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "")
+    """Every route, by the noun whose folder serves it, and by module where that has several."""
+    found = sorted(routes(app), key=lambda route: (_noun_of(route[2]), route[0], route[1]))
+    for noun, group in groupby(found, key=lambda route: _noun_of(route[2])):
+        yield from (f"### {': '.join(part for part in noun if part)}", "")
         rows = ((code(f"{method} {path}"), _wants(view), _whole_text(view)) for path, method, view in group)
         yield from table(("Route", "Who, what", "Answer"), rows)
         yield ""
+
+
+def _noun_of(view: Callable[..., Any]) -> tuple[str, str]:
+    """The folder of a view, and its module; "" for the one that has the folder's own name."""
+    folder, module = (part.replace("_", " ") for part in view.__module__.split(".")[-2:])
+    noun = folder.upper() if folder in _ABBREVIATIONS else folder.capitalize()
+    return noun, "" if module == "views" else module
 
 
 def changes_table(_app: Flask) -> Iterator[str]:

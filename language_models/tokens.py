@@ -117,7 +117,7 @@ def listed_context_window(model_list: Any, model: str) -> int | None:
 class ContextWindow:
     """The context window of one model at its provider, in tokens.
 
-    Sources in order: the operator's setting, the model's family, the provider's model list. Without any, a small window
+    Sources in order: the operator's setting, the provider's model list, the model's family. Without any, a small window
     is assumed, or of a model that anybody may serve that of its family; it grows while the provider reads whole
     prompts, and shrinks where it drops a part of one. A refusal that states a smaller window is believed.
     """
@@ -132,6 +132,7 @@ class ContextWindow:
         released = _figure_of_family(model, _OPEN_WINDOWS)
         self._assumed, self._largest = released or ASSUMED, released or _LARGEST_ASSUMED
         self._has_settled = False
+        self._has_read_list = self._was_refused = False
 
     @property
     def tokens(self) -> int:
@@ -143,13 +144,21 @@ class ContextWindow:
         """Whether no source states the window."""
         return self._known is None
 
+    @property
+    def may_be_stated(self) -> bool:
+        """Whether it is worth asking the provider: a family's window is asked for once, an assumed one again."""
+        return not self._is_given and (self.is_assumed or not self._has_read_list)
+
     def note_list(self, model_list: Any) -> None:
-        """Take the window from the provider's model list, if it is stated there and not known yet."""
-        if self.is_assumed:
-            self._known = listed_context_window(model_list, self._model)
+        """Take the window from the provider's model list, if it is stated there and no refusal has shown otherwise."""
+        self._has_read_list = True
+        stated = listed_context_window(model_list, self._model)
+        if stated is not None and not self._was_refused:
+            self.note_stated(stated)
 
     def note_stated(self, tokens: int) -> None:
         """The provider states the window of this very model, which counts more than that of its family."""
+        self._has_read_list = True
         if not self._is_given:
             self._known = tokens
 
@@ -184,5 +193,5 @@ class ContextWindow:
         figures = [int(figure.replace(",", "")) for match in _REFUSED_AT.findall(message) for figure in match if figure]
         smaller = [figure for figure in figures if _SMALLEST <= figure < self.tokens]
         if smaller:
-            self._known = min(smaller)
+            self._known, self._was_refused = min(smaller), True
         return bool(smaller)

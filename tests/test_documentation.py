@@ -73,6 +73,12 @@ def test_generated_tables_are_up_to_date(tmp_path):
         close_store(load_settings({"ANAPHORA_DATA_DIR": str(tmp_path)}, "no.env").users_dir)
 
 
+def test_each_part_of_the_http_api_has_a_heading_of_its_own():
+    headings = re.findall(r"(?m)^#+ (.+)$", (ROOT / "documentation" / "http_api.md").read_text(encoding="utf-8"))
+    assert sorted(headings) == sorted(set(headings))
+    assert {"Accounts", "Conversations", "PKB: claims"} <= set(headings)
+
+
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_links_between_documents_lead_somewhere(file):
     broken = []

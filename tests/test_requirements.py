@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def pins() -> dict[str, str]:
     """Version by canonical name of what this Python and system need."""
     needed = [each for name in LISTS for each in listed(name) if each.marker is None or each.marker.evaluate()]
     return {canonicalize_name(each.name): str(each.specifier) for each in needed}
+
+
+def test_no_package_lies_in_the_repository():
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = [name for name in listing.stdout.split("\0") if (ROOT / name).exists()]
+    assert "requirements.txt" in names
+    assert [name for name in names if name.endswith((".whl", ".so", ".exe", ".tgz", ".tar.gz"))] == []
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -257,5 +257,5 @@ def test_a_model_that_is_not_in_the_catalogue_ends_the_start_with_a_sentence(rol
         [sys.executable, "server.py", "--port", "1"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "'nonsense' is not in the catalogue" in done.stderr
+    assert done.stderr.startswith(f"anaphora: ANAPHORA_{role}_MODEL: 'nonsense' is not in the catalogue")
     assert "Traceback" not in done.stderr

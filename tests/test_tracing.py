@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ class Collector:
     """What a collector of OpenTelemetry was sent."""
 
     port: int = 0
+    status: int = 200
     bodies: list[bytes] = field(default_factory=list)
     came: threading.Condition = field(default_factory=threading.Condition)
 
@@ -62,7 +64,7 @@ def collector() -> Iterator[Collector]:
             with found.came:
                 found.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
                 found.came.notify_all()
-            self.send_response(200)
+            self.send_response(found.status)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
@@ -118,6 +120,24 @@ def test_a_server_stops_although_its_collector_is_gone(
     ada = server.sign_up()
     assert [event for event in ada.send(ada.create_conversation(), "Hello") if event.get("done")]
     assert server.stop() in (0, -signal.SIGTERM)
+
+
+def test_that_a_collector_takes_no_traces_is_logged_once_until_it_takes_some_again(
+    collector: Collector, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    tracing.begin(f"http://127.0.0.1:{collector.port}")
+    try:
+        for collector.status in (400, 400, 400, 200, 200, 400, 400):
+            with tracing.span("again"):
+                pass
+            assert tracing._provider is not None
+            tracing._provider.force_flush()
+    finally:
+        tracing.end()
+    told = [each for each in caplog.records if "trace" in each.name]
+    assert [each.levelno for each in told] == [logging.ERROR, logging.INFO, logging.ERROR]
+    assert "takes traces again" in told[1].getMessage()
 
 
 def test_of_an_error_a_trace_tells_its_type_and_none_of_its_words(collector: Collector) -> None:

@@ -127,7 +127,9 @@ class AccountErasure:
         return before, self._bytes()
 
     def _bytes(self) -> int:
-        return sum(file.stat().st_size for file in self._files())
+        """Of both files, each with the log that is moved into it."""
+        parts = [part for file in self._files() for part in (file, file.with_name(f"{file.name}-wal"))]
+        return sum(part.stat().st_size for part in parts if part.exists())
 
     def _clear_files(self) -> None:
         if self.compacts_itself():

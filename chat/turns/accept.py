@@ -94,6 +94,9 @@ ADMISSION = "_admission"
 """The field of a query with what says, within the accepting transaction, whether there is room for the turn
 (`Admission`); only the server sets it."""
 
+REQUEST_ID = "_request_id"
+"""The field of a query that names the request that asks it, for the log; only the server sets it."""
+
 ANSWERERS = "_answerers"
 """The field of a query that names who answers it, one after the other (`Answerer`s), instead of the model that the
 conversation has chosen; never a client's."""

@@ -31,7 +31,7 @@ from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from sentences import say
 
-from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER
+from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER, REQUEST_ID
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
@@ -184,7 +184,7 @@ class TurnRunner:
                     self._sent.remember(sent, stream)
                 if not stream.kept:
                     self._others.show(stream, sent)
-                loop.call_soon_threadsafe(self._spawn, turn, stream)
+                loop.call_soon_threadsafe(self._spawn, turn, stream, query.get(REQUEST_ID))
         except BaseException:
             with self._lock:
                 self._turn_ended(conversation.user_id)
@@ -303,10 +303,12 @@ class TurnRunner:
                 threading.Thread(target=self._loop.run_forever, name="turns", daemon=True).start()
             return self._loop
 
-    def _spawn(self, turn: TurnStream, stream: LiveStream) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(turn, stream), name=f"turn {stream.message_id}")
-        self._tasks[stream.message_id] = task
-        task.add_done_callback(partial(self._forget, stream))
+    def _spawn(self, turn: TurnStream, stream: LiveStream, request_id: str | None) -> None:
+        context, name = tracing.context_of(request_id), f"turn {stream.message_id}"
+        task = self._tasks[stream.message_id] = asyncio.get_running_loop().create_task(
+            self._run(turn, stream), name=name, context=context
+        )
+        task.add_done_callback(partial(self._forget, stream), context=context)
         if not self._renewing:
             self._renewing = True
             asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_leases)

@@ -35,7 +35,7 @@ DEFAULT_HEADERS = {
 # Below, the headers weigh as much as what compressing saves.
 _MIN_BYTES = 2000
 _DEFAULTS = [(name.lower(), (name, value)) for name, value in DEFAULT_HEADERS.items()]
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _NO_ROOM = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _WORTH_A_LOOK = (HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 

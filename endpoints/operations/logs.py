@@ -7,10 +7,11 @@ from typing import Any
 
 import orjson
 
+import tracing
 from database.engine.clock import now_iso
 
 _FIELDS = ("request_id", "method", "route", "status")
-"""Fields that a record may have beside its message, by `extra`."""
+"""Fields that a record may have beside its message, by `extra`. What is logged of a turn has its request's id."""
 
 
 class TextLines(logging.Formatter):
@@ -38,7 +39,9 @@ class JsonLines(logging.Formatter):
 
 
 def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: vars(record)[name] for name in _FIELDS if name in vars(record)}
+    fields = {name: vars(record)[name] for name in _FIELDS if name in vars(record)}
+    began_by = tracing.began_by.get()
+    return fields if began_by is None else {"request_id": began_by} | fields
 
 
 def write_logs_as(log_format: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response
 
-from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED
+from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED, REQUEST_ID
 from database.conversations.repository import FIELD as PINNED
 from database.history import branches, usage
 from database.turns import variants
@@ -21,6 +21,7 @@ from endpoints.http.scope import (
     current_state,
     current_user_email,
     current_user_scope,
+    request_id,
 )
 from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks, fails, opens_conversation, takes
@@ -212,6 +213,7 @@ def turn_query(
         **given,
         "options": None if options is None else options.model_dump(exclude_unset=True),
         ANSWER_AGAIN: again,
+        REQUEST_ID: request_id(),
         "_users_dir": str(state.database.folder),
         "_services": replace(state.services, models=allowed_models()),
         "_conversation_loader": conversation_loader(current_user_email()),

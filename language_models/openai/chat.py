@@ -10,7 +10,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import tracing
-from language_models.errors import ContextTooLongError, ModelUnavailableError, ModelUnknownError
+from language_models.errors import (
+    ContextTooLongError,
+    ModelRateLimitedError,
+    ModelUnavailableError,
+    ModelUnknownError,
+)
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.events import AnswerStream
@@ -144,7 +149,8 @@ class ProviderChatModel(ChatModel):
                     if pause is None:
                         self._note_failure(failure)
                         raise failure.error from failure
-                yield Delta(status=say("model_silent", seconds=math.ceil(pause)))
+                    is_limited = isinstance(failure.error, ModelRateLimitedError)
+                yield Delta(status=say("requests_limited" if is_limited else "model_silent", seconds=math.ceil(pause)))
                 await asyncio.sleep(pause)
                 attempt += 1
 
@@ -193,8 +199,8 @@ class ProviderChatModel(ChatModel):
         await self._http.aclose()
 
     async def find_context_window(self) -> None:
-        """Look the context window up in the provider's model list, unless it is known. A failure changes nothing."""
-        if not self._window.is_assumed:
+        """Look the context window up in the provider's model list, unless it is settled. A failure changes nothing."""
+        if not self._window.may_be_stated:
             return
         try:
             listed = await self._http.model_list()
@@ -227,7 +233,7 @@ class ProviderChatModel(ChatModel):
             self._window.note_refusal(failure.error.message)
 
     def _begin_finding_window(self) -> None:
-        if self._window.is_assumed and self._finding_window is None:
+        if self._window.may_be_stated and self._finding_window is None:
             self._finding_window = asyncio.create_task(self.find_context_window())
 
     def _ended(self, last: Delta, sent: dict[str, Any], *, has_thought: bool) -> Delta:

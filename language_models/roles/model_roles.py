@@ -26,7 +26,7 @@ from language_models.openai.model_list import ProviderList, offered_models
 from language_models.ports import ChatModel, EmbeddingModel, ModelState
 from sentences import say
 
-from .names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, parse_model_setting
+from .names import OPENAI_BASE_URL, Kind, ModelLimits, ModelSetting, RoleName, RoleSettingError, parse_model_setting
 from .unavailable import UnavailableChatModel, UnavailableEmbeddingModel
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ModelRoles:
         cheap: None: the small sibling of the main model at its provider if one is known, else the main model.
         embedding: None: the embedded one, unless there is no main model either. limits: the operator's.
         overrides: models that replace a role ("main", "cheap", "embedding") or a setting ("openai:gpt-4o") in tests.
-        Raises ValueError for a setting that names no model, no model of the catalogue, or one that does other work.
+        Raises RoleSettingError for one that names no model, no model of the catalogue, or one that does other work.
         """
         self._openai_base_url = openai_base_url or OPENAI_BASE_URL
         own = self._checked("main", main)
@@ -228,7 +228,7 @@ class ModelRoles:
             setting = parse_model_setting(text)
             _check_catalogue(setting)
         except ValueError as error:
-            raise ValueError(f"The {role} model: {error}") from None
+            raise RoleSettingError(role, str(error)) from None
         return setting
 
     def _setting_of(self, name: str) -> ModelSetting:
@@ -343,7 +343,7 @@ class EmbeddingRole:
 
         timeout: seconds of one request to a provider.
 
-        Raises ValueError for a setting that names no embedding model.
+        Raises RoleSettingError for a setting that names no embedding model.
         """
         self._setting = _checked_embedding(setting)
         self._openai_base_url = openai_base_url
@@ -420,5 +420,5 @@ def _checked_embedding(text: str) -> ModelSetting:
         if setting.kind == "embedded":
             entry_named(setting.model, work="embedding")
     except ValueError as error:
-        raise ValueError(f"The embedding model: {error}") from None
+        raise RoleSettingError("embedding", str(error)) from None
     return setting

@@ -19,6 +19,15 @@ _EXPECTED = (
 )
 
 
+class RoleSettingError(ValueError):
+    """The setting of a role names no model that can do its work. role: "main", "cheap" or "embedding"."""
+
+    def __init__(self, role: str, problem: str) -> None:
+        super().__init__(f"The {role} model: {problem}")
+        self.role = role
+        self.problem = problem
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSetting:
     """A parsed name: where the model runs, and which it is; `model` is "" for the default of its kind."""

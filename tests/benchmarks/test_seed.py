@@ -25,6 +25,7 @@ from server import create_app
 from settings import load_settings
 from truth_management_system import PKBDatabase, StructuredAPI, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError
+from vault.documents import Vaults
 
 EMAIL = "bench@example.org"
 NEIGHBOUR = f"neighbour.{EMAIL}"
@@ -166,6 +167,17 @@ def test_the_command_seeds_the_store_of_its_settings(tmp_path):
     again = app.test_cli_runner().invoke(args=command)
     assert again.exit_code == 1
     assert "has conversations already" in again.output
+
+
+def test_the_command_seeds_documents_too(tmp_path):
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "none")
+    command = ["bench", "seed", "--conversations", "0", "--documents", "12"]
+    result = create_app(settings, serves=False).test_cli_runner().invoke(args=command)
+    assert result.exit_code == 0, result.output
+    assert "12 documents are bench@example.org's." in result.output
+    own = Vaults(database=open_store(settings.users_dir)).of(EMAIL)
+    assert own.progress().documents == 12
 
 
 @pytest.fixture(scope="module")

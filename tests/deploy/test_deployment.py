@@ -237,6 +237,8 @@ def test_the_unit_of_systemd_is_one_that_systemd_takes(tmp_path: Path) -> None:
     assert given["ANAPHORA_MODEL_DIR"] == f"/var/cache/{service['CacheDirectory']}"
     named = re.findall(r"\b((?:ANAPHORA_|DATABASE_URL|REDIS_URL)\w*)=?", text)
     assert set(named) <= KNOWN
+    beside = (ROOT / "documentation" / "operations.md").read_text(encoding="utf-8")
+    assert [name for name, value in given.items() if f"--setenv={name}={value}" not in beside] == []
     assert shlex.split(service["ExecStart"])[1:] == ["server.py"]
     assert "setup-serve" in (ROOT / "Makefile").read_text(encoding="utf-8")
     verify = shutil.which("systemd-analyze")

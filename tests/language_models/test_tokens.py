@@ -65,6 +65,31 @@ def test_an_open_model_may_be_served_with_a_smaller_window_than_it_was_released_
 
 
 @pytest.mark.parametrize(
+    ("model", "given", "listed", "window"),
+    [
+        ("anthropic/claude-sonnet-4.5", None, 1_000_000, 1_000_000),
+        ("gpt-4o", None, 64_000, 64_000),
+        pytest.param("gpt-4o", None, None, 128_000, id="the provider says nothing"),
+        pytest.param("gpt-4o", 50_000, 64_000, 50_000, id="the operator says otherwise"),
+    ],
+)
+def test_what_a_provider_states_counts_more_than_what_is_known_of_the_family(
+    model: str, given: int | None, listed: int | None, window: int
+) -> None:
+    found = ContextWindow(model, given=given)
+    assert found.may_be_stated is (given is None)
+    found.note_list({"data": [{"id": model, "context_length": listed}]})
+    assert (found.tokens, found.may_be_stated) == (window, False)
+
+
+def test_what_a_provider_states_counts_less_than_what_it_refuses() -> None:
+    found = ContextWindow("gpt-4o")
+    assert found.note_refusal("maximum context length is 32768 tokens")
+    found.note_list({"data": [{"id": "gpt-4o", "context_length": 128_000}]})
+    assert found.tokens == 32_768
+
+
+@pytest.mark.parametrize(
     ("model", "given", "told"),
     [("qwen2.5:7b", None, True), ("qwen2.5:7b", 32_000, True), ("my-own", 32_000, True), ("gpt-4.1", None, False)],
 )

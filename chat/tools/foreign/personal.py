@@ -51,6 +51,7 @@ class TooManyCallsError(ToolError):
     """So many calls of the person's own servers run already."""
 
     code = "too_many_calls"
+    retry_after = 1.0
 
     def __init__(self) -> None:
         super().__init__(f"{CALLS_AT_ONCE} calls of your tool servers are running already. Wait for one of them.")

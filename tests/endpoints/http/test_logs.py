@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
 
 from endpoints.operations.logs import JsonLines, TextLines
+from language_models.errors import ModelFailedError
+from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person
 
 
@@ -85,3 +88,34 @@ def test_what_succeeds_makes_no_line(ada: Person, caplog: pytest.LogCaptureFixtu
     caplog.set_level("INFO")
     assert ada.get("/get_user_info").status_code == 200
     assert [line for line in caplog.records if line.name == "anaphora.requests"] == []
+
+
+@pytest.fixture
+def main_model() -> ScriptedChatModel:
+    """Never answers."""
+    return ScriptedChatModel(replies=lambda _prompt: Reply(error=ModelFailedError("It is out of order.")))
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What turns write into the log, as text."""
+    written: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            written.append(TextLines().format(record))
+
+    handler = Handler()
+    logging.getLogger("chat.turns").addHandler(handler)
+    yield written
+    logging.getLogger("chat.turns").removeHandler(handler)
+
+
+def test_what_is_logged_of_a_turn_has_the_id_of_the_request_that_began_it(ada: Person, lines: list[str]) -> None:
+    for text in ("What is it?", "And now?"):
+        conversation = ada.new_conversation()
+        answer = ada.post(f"/send_message/{conversation}", json={"messageText": text})
+        assert "out of order" in answer.text
+        [line] = [each for each in lines if "no answer" in each]
+        assert line.endswith(f" request_id={answer.headers['X-Request-ID']}")
+        lines.clear()

@@ -41,6 +41,16 @@ def test_a_turn_is_counted_with_its_outcome_its_tokens_and_its_first_word(ada: P
     assert of(found, "store_connections_busy") <= of(found, "store_connections")
 
 
+def test_a_request_is_counted_by_the_method_of_its_route_and_an_invented_one_as_other(app: Flask, ada: Person) -> None:
+    methods = sorted({method for rule in app.url_map.iter_rules() for method in rule.methods or ()})
+    for method in (*methods, "BREW"):
+        ada.request(method, "/nowhere")
+    found = figures(ada.get("/metrics").text)
+    assert "PATCH" in methods
+    for method in (*methods, "other"):
+        assert of(found, "requests_total", method=method, route="unknown", status="404") == 1
+
+
 def test_what_is_refused_for_lack_of_room_is_counted_by_its_reason(app: Flask, ada: Person) -> None:
     conversation = ada.new_conversation()
     app.extensions[EXTENSION].turns._most_per_person = 0

@@ -80,6 +80,12 @@ def test_a_view_answers_through_the_bridge(app: Flask) -> None:
     assert (b"content-type", b"application/json") in answer.sent[0]["headers"]
 
 
+def test_the_time_of_an_answer_is_left_to_the_server(app: Flask, ada: Person) -> None:
+    assert "Date" in ada.get("/readyz").headers
+    answer = ask(app, Connection("GET", "/readyz"))
+    assert b"date" not in dict(answer.sent[0]["headers"])
+
+
 def test_a_route_is_found_once_and_its_view_gets_what_the_address_says(
     app: Flask, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

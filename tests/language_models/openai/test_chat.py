@@ -348,7 +348,8 @@ def test_a_passing_refusal_is_tried_again_and_the_person_is_told(status: int) ->
     steps, server = talk(refusing(status), ANSWER)
     assert len(server.bodies) == 2
     assert server.bodies[0] == server.bodies[1]
-    assert steps[0].status == "The model does not answer; trying again in 1 s"
+    why = "The provider limits requests" if status == 429 else "The model does not answer"
+    assert steps[0].status == f"{why}; trying again in 1 s"
     assert text_of(steps) == "Hello world"
 
 
@@ -826,6 +827,19 @@ def test_an_unknown_window_is_read_from_the_model_list_behind_the_first_answer(m
             return model.context_window
 
     assert asyncio.run(ask()) == window
+
+
+def test_the_window_of_a_known_family_is_asked_for_once() -> None:
+    async def ask(listed: dict[str, Any]) -> tuple[int, bool]:
+        async with answering(ANSWER, model_list={"data": [{"id": "gpt-4o", **listed}]}) as server:
+            model = ProviderChatModel(base_url=server.url, api_key=None, model="gpt-4o")
+            async with aclosing(model):
+                await model.find_context_window()
+                await model.complete(QUESTION)
+                return model.context_window, model._finding_window is None
+
+    assert asyncio.run(ask({"context_length": 64_000})) == (64_000, True)
+    assert asyncio.run(ask({})) == (128_000, True)
 
 
 def test_closing_while_the_window_is_asked_for_leaves_no_task() -> None:

@@ -60,6 +60,7 @@ export const saidWords = {
   ahead_of_you: ({ count: ahead }) => `Vor dir: ${number(ahead)}.`,
   takes_about: ({ seconds }) => `Das dauert etwa ${number(seconds)} s.`,
   model_silent: ({ seconds }) => `Das Modell antwortet nicht; neuer Versuch in ${number(seconds)} s`,
+  requests_limited: ({ seconds }) => `Der Anbieter begrenzt die Anfragen; neuer Versuch in ${number(seconds)} s`,
   model_thinking: 'Das Modell denkt nach',
   model_reading: 'Das Modell liest deine Nachricht und was dazugehört.',
   model_reading_left: ({ tokens, seconds }) => `Das Modell liest ${number(tokens)} Token: noch etwa ${number(seconds)} s.`,

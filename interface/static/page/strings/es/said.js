@@ -60,6 +60,7 @@ export const saidWords = {
   ahead_of_you: ({ count: ahead }) => `Delante de ti: ${number(ahead)}.`,
   takes_about: ({ seconds }) => `Tardará unos ${number(seconds)} s.`,
   model_silent: ({ seconds }) => `El modelo no responde; nuevo intento en ${number(seconds)} s`,
+  requests_limited: ({ seconds }) => `El proveedor limita las solicitudes; nuevo intento en ${number(seconds)} s`,
   model_thinking: 'El modelo está pensando',
   model_reading: 'El modelo lee tu mensaje y lo que lo acompaña.',
   model_reading_left: ({ tokens, seconds }) => `El modelo está leyendo ${number(tokens)} tokens: quedan unos ${number(seconds)} s.`,

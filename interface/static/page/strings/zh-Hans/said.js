@@ -58,6 +58,7 @@ export const saidWords = {
   ahead_of_you: ({ count: ahead }) => `前面还有 ${number(ahead)} 个。`,
   takes_about: ({ seconds }) => `大约需要 ${number(seconds)} 秒。`,
   model_silent: ({ seconds }) => `模型没有回应；${number(seconds)} 秒后重试`,
+  requests_limited: ({ seconds }) => `提供方正在限制请求；${number(seconds)} 秒后重试`,
   model_thinking: '模型正在思考',
   model_reading: '模型正在阅读你的消息及其附带内容。',
   model_reading_left: ({ tokens, seconds }) => `模型正在阅读 ${number(tokens)} 个词元：还需约 ${number(seconds)} 秒。`,
