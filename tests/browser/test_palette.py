@@ -141,3 +141,23 @@ def test_keys_are_for_the_message_again_where_the_palette_does_not_come(
     expect(page.locator("#toasts")).to_contain_text("That did not work.")
     page.keyboard.type("half a sentence")
     expect(page.locator("#composer-input")).to_have_value("half a sentence")
+
+
+def test_what_is_typed_for_a_field_that_does_not_come_is_seen_after_a_while(
+    open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    page.clock.install()
+    page.locator("#composer-input").focus()
+    held: list[Route] = []
+    page.route("**/palette.css", lambda route: held.append(route))
+    page.keyboard.press("Control+k")
+    until_held(page, held)
+    page.keyboard.type("tomatoes")
+    expect(page.locator("#composer-input")).to_have_value("")
+    page.clock.fast_forward(10_000)
+    expect(page.locator("#composer-input")).to_have_value("tomatoes")
+    page.keyboard.type(" and beans")
+    expect(page.locator("#composer-input")).to_have_value("tomatoes and beans")
+    held[0].continue_()
+    expect(page.locator(".palette-field")).to_be_focused()

@@ -1,6 +1,10 @@
 /** Keys that are pressed for a field which is on its way, and not for the one that has the focus until then. */
 
+/** After so long the field will hardly come: who goes on typing must see it somewhere. */
+const PATIENCE_MS = 10_000;
+
 let held = null;
+let timer = null;
 
 const isCommand = (event) => (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph');
 
@@ -18,6 +22,8 @@ function hold(event) {
 export function holdKeys() {
   held ??= '';
   addEventListener('keydown', hold, { capture: true });
+  clearTimeout(timer);
+  timer = setTimeout(() => releaseKeys(document.activeElement), PATIENCE_MS);
 }
 
 /**
@@ -27,6 +33,7 @@ export function holdKeys() {
  */
 export function releaseKeys(field = null) {
   removeEventListener('keydown', hold, { capture: true });
+  clearTimeout(timer);
   const typed = held;
   held = null;
   // As if it were typed: what is selected there makes room, and who listens is told.
