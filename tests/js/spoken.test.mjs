@@ -38,9 +38,13 @@ test('what may be code or arithmetic stays as it was typed', () => {
     'snake_case and _private_name_', '2 * 3 * 4', '2*3*4', '2 *3* 4', '2**3 + 4**5', '__init__ and __main__', 'def f(*args, **kwargs): g(*args, **kwargs)',
     '{**one, **other}', '/*comment*/', 'a ** b ** c', 'SELECT *, count(*) FROM plants', 'char *a, *b;', '*.py and *.js', 'handlers[name](event.target)',
     '[&](auto x) { }', '[&](auto)', 'x = 1  # one', '#define CAT(a, b) a ## b', '… # not at the beginning', 'a > b', 'it`s', '~/notes', '**not closed', '<b>not bold</b>',
-    'x**2  ``` **which side is code?**',
+    'x**2  ``` **which side is code?**', 'a**b + c**d', 'f(a**b, c**d)', 'p**k mod q**m', '**/*.py and **/*.md',
   ]) assert.equal(readable(text), text);
   assert.equal(readable('`a*b*c` **and** `**kwargs` and `__init__`'), 'a*b*c and **kwargs and __init__');
+});
+
+test('bold words may begin with a sign or a picture', () => {
+  assert.equal(readable('**✅ Done**, **→ next**: **$5**, **–5**, **#tag**, **@ada**, ~~€3~~ ***both***'), '✅ Done, → next: $5, –5, #tag, @ada, €3 both');
 });
 
 test('a long text of marks that are not closed takes no long time', () => {

@@ -20,19 +20,21 @@ const LINE = /^ {0,3}(?:#{1,6}|>|[-*+]|\d+[.)])[ \t]+|(?<=\s\s)#{2,6}[ \t]+(?=\S
 const BEFORE = String.raw`(?<![\w/\\=$@#%&+<)\]])`;
 const AFTER = String.raw`(?![\w/\\=$@#%&+>(\[])`;
 const BEGIN = String.raw`(?=[\p{L}\p{N}"'“‘„«([¿¡])`;
+/** Answers like to begin bold words with a picture or a sign. */
+const SIGN = String.raw`(?=[\p{L}\p{N}\p{Extended_Pictographic}\p{Sc}"'“‘„«([¿¡#@…→–-])`;
 const END = String.raw`(?<![\s(\[{])`;
 const PAIRS = [
-  { pattern: pair('\\*\\*', String.raw`(?:(?!\*\*)[^\n])+`), isMark: () => true },
-  { pattern: pair('~~', String.raw`(?:(?!~~)[^\n])+`), isMark: () => true },
+  { pattern: pair('\\*\\*', String.raw`(?:(?!\*\*)[^\n])+`, SIGN), isMark: () => true },
+  { pattern: pair('~~', String.raw`(?:(?!~~)[^\n])+`, SIGN), isMark: () => true },
   // A word alone between these is a name in Python.
   { pattern: pair('__', String.raw`[^_\n]+`), isMark: (inner) => /\s/.test(inner) },
-  { pattern: pair('\\*', String.raw`[^*\n]+`), isMark: (inner) => inner.length > 1 && /^\P{N}/u.test(inner) },
+  { pattern: pair(String.raw`(?<!\*)\*(?!\*)`, String.raw`[^*\n]+`), isMark: (inner) => inner.length > 1 && /^\P{N}/u.test(inner) },
 ];
 /** In the place of what is no mark of emphasis: a letter that may stand on either side of such a mark. */
 const FILLER = 'é';
 
-function pair(mark, inner) {
-  return new RegExp(`${BEFORE}(${mark})${BEGIN}(${inner})${END}${mark}${AFTER}`, 'gu');
+function pair(mark, inner, begin = BEGIN) {
+  return new RegExp(`${BEFORE}(${mark})${begin}(${inner})${END}${mark}${AFTER}`, 'gu');
 }
 
 /** `text` with each of `ranges`, which do not overlap, as `filling` makes it of its length. */
