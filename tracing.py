@@ -171,8 +171,8 @@ def context_of(request_id: str | None) -> Context:
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:
-    """`work`, wrapped so that it runs in this thread's span when another thread calls it."""
-    if tracer is None:
+    """`work`, wrapped so that it runs in this thread's span, and for its turn, when another thread calls it."""
+    if tracer is None and began_by.get() is None:
         return work
     context = copy_context()
 

@@ -17,9 +17,10 @@ from typing import Any, Protocol, cast
 
 import orjson
 
+import tracing
 from chat.exchange.errors import TooManyTurnsError, TurnError
 from chat.exchange.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
-from chat.turns.accept import AGENT_CHAIN, ASKED_BY
+from chat.turns.accept import AGENT_CHAIN, ASKED_BY, REQUEST_ID
 from chat.turns.runner import Replies
 from database.agents.repository import GLOBAL_SLUG, Agent, assign_conversation, get_agent, has_agents
 from database.conversations.repository import (
@@ -118,6 +119,7 @@ class AgentDesk:
             "_services": services,
             "_conversation_loader": load,
             ASKED_BY: source.identity if source else None,
+            REQUEST_ID: tracing.began_by.get(),
             AGENT_CHAIN: (depth, chain),
         }
         try:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+import tracing
 from chat.exchange import events
 from chat.exchange.events import Event
 from database.engine.database import Job
@@ -99,7 +100,9 @@ class Journal:
             self._delayed.cancel()
             self._delayed = None
         if self._committing is None and self._pending:
-            self._committing = asyncio.create_task(self._commit_until_quiet())
+            # Of all turns, so it is logged under no request.
+            work, context = self._commit_until_quiet(), tracing.context_of(None)
+            self._committing = asyncio.create_task(work, context=context)
 
     async def _commit_until_quiet(self) -> None:
         try:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from chat.context.conversations import ConversationReferences
 from endpoints.operations.logs import JsonLines, TextLines
 from language_models.errors import ModelFailedError
 from language_models.testing import Reply, ScriptedChatModel
@@ -106,9 +107,9 @@ def lines() -> Iterator[list[str]]:
             written.append(TextLines().format(record))
 
     handler = Handler()
-    logging.getLogger("chat.turns").addHandler(handler)
+    logging.getLogger("chat").addHandler(handler)
     yield written
-    logging.getLogger("chat.turns").removeHandler(handler)
+    logging.getLogger("chat").removeHandler(handler)
 
 
 def test_what_is_logged_of_a_turn_has_the_id_of_the_request_that_began_it(ada: Person, lines: list[str]) -> None:
@@ -119,3 +120,20 @@ def test_what_is_logged_of_a_turn_has_the_id_of_the_request_that_began_it(ada: P
         [line] = [each for each in lines if "no answer" in each]
         assert line.endswith(f" request_id={answer.headers['X-Request-ID']}")
         lines.clear()
+
+
+def test_so_has_what_other_threads_log_of_it(ada: Person, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    named = ada.new_conversation()
+    ada.say(named, "The door is red.")
+    friendly_id = ada.get(f"/get_conversation_details/{named}").json["conversation_friendly_id"]
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("A bug.")
+
+    monkeypatch.setattr(ConversationReferences, "_load", broken)
+    lines.clear()
+    question = f"What says @conversation_{friendly_id}_message_1?"
+    answer = ada.post(f"/send_message/{ada.new_conversation()}", json={"messageText": question})
+    assert answer.status_code == 200
+    [line] = [each for each in lines if "can't be read" in each]
+    assert f" request_id={answer.headers['X-Request-ID']}" in line.splitlines()[0]
