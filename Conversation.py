@@ -357,7 +357,7 @@ class Conversation:
             current=running(turn),
             found_beside=partial(found_beside, turn=turn, user_email=self.user_id, shown=shown),
             max_chars=max_context_chars(turn),
-            room=turn.files.room_for_pictures(turn.model),
+            room=turn.files.room_for_pictures(turn.answering_models),
         )
 
     def _is_plain(self, turn: Turn) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -31,6 +31,8 @@ _NO_TEXT = {
     "damaged": "file_damaged",
     "too_costly": "file_too_costly",
 }
+_MOST_PICTURES, _MOST_PICTURE_BYTES = 50, 16 * 2**20
+"""Of one request: providers refuse those of a few tens of MB, or of more than a hundred pictures."""
 _NOTES = {"cut": "file_partly_read", "encoding": "file_encoding_guessed"}
 
 
@@ -39,7 +41,7 @@ class AttachedFile:
     """A file of a message. part: how the message names it. pages: its text; () where there is none.
 
     first: the number of the first of `pages`. picture: as a `data:` URL; "" for what is none. refs: references to it.
-    is_gone: it was erased, or never came here.
+    is_gone: it was erased, or never came here. message_id: of its message, where a reference names it.
     """
 
     part: Mapping[str, Any]
@@ -48,6 +50,7 @@ class AttachedFile:
     picture: str = ""
     refs: tuple[str, ...] = ()
     is_gone: bool = False
+    message_id: str = ""
 
     @property
     def number(self) -> int:
@@ -112,15 +115,16 @@ class AttachedFiles:
         return render(self._items(model, chars=int(cap_chars(model, cap=cap) * share)))
 
     def pictures(self, model: ChatModel, named: Sequence[PkbItem] = ()) -> list[str]:
-        """The pictures, as `data:` URLs, for a model that sees them; behind them those of `named` items."""
-        if not model.sees_pictures:
-            return []
-        return [file.picture for file in self.files if file.picture] + [item.picture for item in named if item.picture]
+        """The pictures, each once, as `data:` URLs for a model that sees them: those of `named` items, then its own.
 
-    def room_for_pictures(self, model: ChatModel) -> PictureRoom:
-        """What may go with the message beside its own pictures."""
-        most = max(1, model.context_window // 4 // PICTURE_TOKENS) if model.sees_pictures else 0
-        return PictureRoom(model=model, most=max(0, most - sum(bool(file.picture) for file in self.files)))
+        So they come in the order in which the text of the prompt names them.
+        """
+        pictures = [*(item.picture for item in named), *(file.picture for file in self.files)]
+        return list(dict.fromkeys(filter(None, pictures))) if model.sees_pictures else []
+
+    def room_for_pictures(self, models: Callable[[], Sequence[ChatModel]]) -> PictureRoom:
+        """What may go with the message to `models` beside its own pictures."""
+        return PictureRoom(models, own=[file.picture for file in self.files if file.picture])
 
     def report(self, model: ChatModel, *, cap: int | None) -> list[ReportEntry]:
         """What becomes of each file in a prompt of `model`."""
@@ -138,22 +142,34 @@ class AttachedFiles:
         ]
 
 
-@dataclass(slots=True)
 class PictureRoom:
-    """How many of the pictures that references name go with a message to `model`; together a quarter of its window."""
+    """Which of the pictures that references name go with a message: a quarter of the window of each model that sees.
 
-    model: ChatModel
-    most: int
-    _given: set[str] = field(default_factory=set)
+    models: those that answer, asked for with the first picture. own: the pictures of the message itself.
+    """
 
-    def refuses(self, file: AttachedFile) -> Sentence | None:
-        """Why the picture does not go with the message; None: it does. One that is named twice goes once."""
-        if not self.model.sees_pictures:
-            return say("picture_not_seen", model=self.model.name)
-        if file.picture not in self._given and len(self._given) >= self.most:
-            return say("too_many_pictures")
-        self._given.add(file.picture)
-        return None
+    def __init__(self, models: Callable[[], Sequence[ChatModel]], *, own: Sequence[str] = ()) -> None:
+        self._models = models
+        self._given = set(own)
+
+    def admit(self, entry: ReportEntry, picture: str) -> ReportEntry:
+        """Take the picture, once, if there is room; the entry of the report says why not, and who does not see it."""
+        models = self._models()
+        unseen = [say("picture_not_seen", model=model.name) for model in models if not model.sees_pictures]
+        windows = [model.context_window for model in models if model.sees_pictures]
+        if not windows:
+            return entry.marked("unavailable", unseen[0])
+        if picture not in self._given and not self._has_room_for(picture, window=min(windows)):
+            return entry.marked("unavailable", say("too_many_pictures"))
+        self._given.add(picture)
+        for note in dict.fromkeys(unseen):
+            entry = entry.with_note(note)
+        return replace(entry, count=1)
+
+    def _has_room_for(self, picture: str, *, window: int) -> bool:
+        given = [*self._given, picture]
+        most = min(max(1, window // 4 // PICTURE_TOKENS), _MOST_PICTURES)
+        return len(given) <= most and sum(map(len, given)) <= _MOST_PICTURE_BYTES
 
 
 def cap_chars(model: ChatModel, *, cap: int | None) -> int:
@@ -169,7 +185,8 @@ def _item(file: AttachedFile, model: ChatModel) -> PkbItem:
 
 
 def _key(file: AttachedFile) -> str:
-    return f"file:{file.part.get('attachment_id')}:{file.number}"
+    # Another program may have given a text along without a file.
+    return f"file:{file.part.get('attachment_id') or file.message_id}:{file.number}"
 
 
 def _why_not_given(file: AttachedFile, model: ChatModel) -> Sentence | None:
@@ -210,10 +227,15 @@ def _entry(file: AttachedFile, item: PkbItem, model: ChatModel) -> ReportEntry:
 
 
 def opened(
-    part: Mapping[str, Any], *, user_email: str, attachments: Attachments | None, refs: tuple[str, ...] = ()
+    part: Mapping[str, Any],
+    *,
+    user_email: str,
+    attachments: Attachments | None,
+    refs: tuple[str, ...] = (),
+    message_id: str = "",
 ) -> AttachedFile:
     """The file that a message part of `user_email` names, with its text or its picture. Raises nothing."""
-    file = AttachedFile(part=part, refs=refs, is_gone=True)
+    file = AttachedFile(part=part, refs=refs, message_id=message_id, is_gone=True)
     if part.get("text") and not part.get("attachment_id"):
         # Another program gave the text along, and not the file.
         return replace(file, pages=(str(part["text"]),), is_gone=False)
@@ -331,7 +353,7 @@ def named_file(
     if part is None:
         note = say("message_has_files", count=len(parts))
         return NamedFile(entry=replace(entry, status="not_found", notes=(note,), preview="", count=0, chars=0))
-    file = opened(part, user_email=user_email, attachments=attachments, refs=(ref,))
+    file = opened(part, user_email=user_email, attachments=attachments, refs=(ref,), message_id=message_id)
     target = {**target, "attachment_id": part.get("attachment_id"), "number": reference.number}
     entry = replace(entry, title=str(part.get("name", "")), target=target, preview="", chars=0)
     return _with_pages(entry, file, reference.pages, room)
@@ -363,10 +385,7 @@ def _with_pages(
 
 def _shown(entry: ReportEntry, file: AttachedFile, room: PictureRoom | None) -> ReportEntry:
     """The entry of a picture."""
-    if room is None:
-        return entry.marked("empty", say("file_is_picture"))
-    why = room.refuses(file)
-    return replace(entry, count=1) if why is None else entry.marked("unavailable", why)
+    return entry.marked("empty", say("file_is_picture")) if room is None else room.admit(entry, file.picture)
 
 
 def resolve_files(
@@ -412,7 +431,8 @@ def files_of_message(
     found = []
     for part in (part for part in message.get("parts") or () if is_file(part)):
         refs = _refs(friendly_id, message.get("message_short_hash"), part)
-        file = opened(part, user_email=user_email, attachments=attachments, refs=refs)
+        message_id = str(message["message_id"])
+        file = opened(part, user_email=user_email, attachments=attachments, refs=refs, message_id=message_id)
         entry = ReportEntry(ref=next(iter(refs), ""), kind=KIND, status="resolved", title=str(part.get("name", "")))
         found.append(_given(_with_pages(entry, file, None, room), cap=cap))
     return found

@@ -170,6 +170,10 @@ class Turn:
         if answerer.tools is not None:
             self.options = replace(self.options, use_tools=bool(answerer.tools), only_tools=frozenset(answerer.tools))
 
+    def answering_models(self) -> list[ChatModel]:
+        """The models that answer in this turn."""
+        return [each.model for each in self.answerers if not each.waits] or [self.model]
+
     @property
     def agent(self) -> AgentIdentity | None:
         """The agent that answers now; None for a model alone."""

@@ -240,7 +240,7 @@ class Stores:
         self._looked_at, self._state = -math.inf, object()
 
     def state(self) -> object:
-        """Equal to an earlier one if nobody has written since; a tenth of a second old at most."""
+        """Equal to an earlier one if nobody has written since; a tenth of a second old at most, less than any pause."""
         moment = time.monotonic()
         if not self._files:
             return object()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response
@@ -19,7 +21,13 @@ from database.history.attachments import files_of_each
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.responses import json_reply
-from endpoints.http.scope import conversation_loader, current_state, current_user_email, current_user_scope
+from endpoints.http.scope import (
+    allowed_models,
+    conversation_loader,
+    current_state,
+    current_user_email,
+    current_user_scope,
+)
 from endpoints.http.validation import answers, asks
 from language_models.ports import ChatModel
 from search.messages import search_conversation
@@ -93,7 +101,7 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         loader=conversation_loader(current_user_email()),
         services=current_state().services,
         here=query.conversation_id,
-        room=AttachedFiles().room_for_pictures(_model_of(query.conversation_id)),
+        room=AttachedFiles().room_for_pictures(partial(_models_of, query.conversation_id)),
     )
     return json_reply(kinds.shown(report[0]))
 
@@ -125,16 +133,16 @@ def list_backlinks(message_id: str) -> Response:
     return json_reply([{str(name): value for name, value in item.items()} for item in found])
 
 
-def _model_of(conversation_id: str | None) -> ChatModel:
-    """The model that would answer in this conversation, or in a new one."""
-    services = current_state().services
+def _models_of(conversation_id: str | None) -> list[ChatModel]:
+    """The model that would answer in this conversation, or in a new one, unless the message names agents."""
+    services = replace(current_state().services, models=allowed_models())
     try:
         found = conversation_id and conversations.get_conversation(
             **current_user_scope(), conversation_id=conversation_id
         )
     except ConversationNotFoundError:
         found = None
-    return chosen_model({}, found.settings if found else None, services=services).model
+    return [chosen_model({}, found.settings if found else None, services=services).model]
 
 
 def _conversation_of(friendly_id: str) -> str:

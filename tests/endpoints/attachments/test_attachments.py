@@ -15,6 +15,9 @@ from PIL import Image
 
 from attachments.passages import index_pending
 from attachments.storage import Attachments
+from chat.exchange.files import AttachedFiles, files_of_message
+from chat.exchange.report import ReportEntry
+from chat.prompting.items import merge
 from database.conversations.deletion import purge_bin
 from endpoints.attachments.models import FileOfConversation
 from endpoints.http.scope import EXTENSION
@@ -499,14 +502,14 @@ def test_a_model_that_sees_gets_the_picture_that_a_reference_names(
     friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
     named = f"@conversation_{friendly_id}{name}"
     own = attached(ada, picture_of(8, 8), "own.png")
-    # Named twice, it goes once, behind the message's own.
+    # Named twice, it goes once, before the message's own, as the text has them.
     events = ada.say(
         ada.new_conversation(), f"Compare {named} with @conversation_{friendly_id}_message_1.", files=[own]
     )
     entry = next(each for each in events[0]["references"] if each["ref"] == named)
     assert (entry["status"], entry["count"]) == ("resolved", 1)
     assert "door.png: It is a picture, which has no text." not in entry["notes"]
-    assert sizes_given(main_model) == [(8, 8), (40, 20)]
+    assert sizes_given(main_model) == [(40, 20), (8, 8)]
     assert "file_1: door.png, a picture of 40 × 20 pixels" in asked(main_model)
     # The next message does not bring it along by itself.
     ada.say(conversation_id, "And now?")
@@ -539,7 +542,58 @@ def test_more_named_pictures_than_the_window_has_room_for_are_told(ada: Person, 
     told = {entry["ref"]: (entry["status"], entry["notes"]) for entry in events[0]["references"]}
     beyond = ("unavailable", ["It does not go with the message: this model has no room for more pictures."])
     assert [told[name] for name in names] == [("resolved", []), beyond, beyond, beyond]
-    assert sizes_given(main_model) == [(9, 9), (8, 8)]
+    assert sizes_given(main_model) == [(8, 8), (9, 9)]
+
+
+def test_a_picture_of_the_message_that_it_names_as_well_goes_once_and_takes_one_place(
+    ada: Person, main_model: ScriptedChatModel
+) -> None:
+    main_model._sees_pictures = True
+    main_model._context_window = 6_000
+    conversation_id = ada.new_conversation()
+    picture = attached(ada, picture_of(8, 8), "door.png")
+    ada.say(conversation_id, "", files=[picture])
+    friendly_id = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    named = f"@conversation_{friendly_id}_message_1_file_1"
+    events = ada.say(ada.new_conversation(), named, files=[picture])
+    assert (events[0]["references"][0]["ref"], events[0]["references"][0]["status"]) == (named, "resolved")
+    assert sizes_given(main_model) == [(8, 8)]
+
+
+def test_of_several_models_those_that_see_get_the_picture_and_the_report_names_the_others() -> None:
+    entry = ReportEntry(ref="@it", kind="file", status="resolved", title="door.png")
+    blind = ScriptedChatModel(name="blind", replies=["Fine."])
+    wide, narrow = (
+        ScriptedChatModel(name=name, replies=["Fine."], sees_pictures=True, context_window=window)
+        for name, window in (("wide", 200_000), ("narrow", 16_000))
+    )
+    for models in ([blind, wide, narrow], [narrow, blind, wide]):
+        room = AttachedFiles().room_for_pictures(lambda models=models: models)
+        told = [room.admit(entry, picture) for picture in ("data:1", "data:2", "data:1", "data:3")]
+        unseen = ("blind does not see pictures.",)
+        assert [(each.status, each.notes) for each in told[:3]] == [("resolved", unseen)] * 3
+        assert told[3].status == "unavailable"
+    assert AttachedFiles().room_for_pictures(lambda: [blind, blind]).admit(entry, "data:1").status == "unavailable"
+
+
+def test_pictures_of_one_request_are_bounded_whatever_the_window_is() -> None:
+    entry = ReportEntry(ref="@it", kind="file", status="resolved", title="door.png")
+    model = ScriptedChatModel(replies=["Fine."], sees_pictures=True, context_window=10_000_000)
+    room = AttachedFiles().room_for_pictures(lambda: [model])
+    assert [room.admit(entry, f"data:{n}").status for n in range(51)] == ["resolved"] * 50 + ["unavailable"]
+    room = AttachedFiles().room_for_pictures(lambda: [model])
+    large = "0" * (7 * 2**20)
+    assert [room.admit(entry, f"{large}{n}").status for n in range(3)] == ["resolved", "resolved", "unavailable"]
+
+
+def test_texts_that_other_programs_gave_without_files_are_each_given() -> None:
+    items = []
+    for number, text in enumerate(("First.", "Second."), 1):
+        part = {"id": 1, "kind": "file", "name": "notes.txt", "text": text}
+        message: Any = {"message_id": f"m{number}", "message_short_hash": f"a1b2c{number}", "parts": [part]}
+        found = files_of_message(message, "notes_a1b2", user_email="ada@example.com", attachments=None, cap=1_000)
+        items += [item for resolution in found for item in resolution.items]
+    assert [item.body for item in merge([*items, items[0]])] == ["First.", "Second."]
 
 
 def sizes_given(model: ScriptedChatModel) -> list[tuple[int, int]]:
