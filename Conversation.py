@@ -26,7 +26,6 @@ from chat.context.gather import (
 from chat.context.memories import KnowledgeRequest, knowledge_request
 from chat.context.related import found_beside
 from chat.exchange import events
-from chat.exchange.files import PictureRoom
 from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.exchange.turn import Turn, TurnStream, wait_for_abandoned_turns
 from chat.processes.threads import undisturbed
@@ -199,17 +198,15 @@ class Conversation:
         current: RunningTurn | None = None,
         found_beside: FoundBeside | None = None,
         max_chars: int | None = None,
-        room: PictureRoom | None = None,
     ) -> GatheredContext:
         """Items and report for `references` (friendly ids without "@", wikilinks) and for what else `request` wants.
 
         Other users' conversations and memories are never read. current: the running turn, no part of the context.
-        room: for the pictures that are named; None: nobody sees them.
         """
         database = self._history.database or database_of(users_dir)
         conversations = self._reference_resolver(user_email, database, conversation_loader, services)
         conversations.running = current or RunningTurn()
-        scope = scope_of(user_email, database=database, conversations=conversations, services=services, room=room)
+        scope = scope_of(user_email, database=database, conversations=conversations, services=services)
         return gather(references, scope=scope, request=request, found_beside=found_beside, max_chars=max_chars)
 
     def _resolve_conversation_message_refs(
@@ -357,7 +354,6 @@ class Conversation:
             current=running(turn),
             found_beside=partial(found_beside, turn=turn, user_email=self.user_id, shown=shown),
             max_chars=max_context_chars(turn),
-            room=turn.files.room_for_pictures(turn.answering_models),
         )
 
     def _is_plain(self, turn: Turn) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from chat.exchange.files import names_of_files
+from chat.exchange.files import PictureRoom, names_of_files
 from chat.exchange.ports import AddressableConversation, ConversationLoader, ReferenceCaps, VersionedLoader
 from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.prompting.items import PkbItem, cut, shorten
@@ -170,13 +170,14 @@ _KINDS = {"message": "message", "range": "message_range", "conversation": "conve
 class RunningTurn:
     """The messages of the turn that refers, no part of what it may refer to; the length of its question in `chars`.
 
-    is_of_model: a model wrote the question.
+    is_of_model: a model wrote the question. room_for_pictures: for those that are named; None: nobody sees them.
     """
 
     message_ids: frozenset[str] = frozenset()
     chars: int = 0
     is_given_documents: bool = False
     is_of_model: bool = False
+    room_for_pictures: PictureRoom | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -243,10 +243,14 @@ def scope_of(
     services: TurnServices | None,
     room: PictureRoom | None = None,
 ) -> ReferenceScope:
-    """What `user_email` can name, the conversations given. room: for pictures; None: nobody sees them."""
+    """What `user_email` can name, the conversations given.
+
+    room: for pictures, instead of that of the running turn; None: nobody else sees them.
+    """
     word_for_word = conversations.running.is_given_documents
     attachments = None if services is None else services.attachments
     own: dict[str, Any] = {"user_email": user_email, "attachments": attachments, "cap": conversations.caps.message}
+    room = room or conversations.running.room_for_pictures
     conversations.open_files = partial(files_of_message, **own, room=room)
     recipes = {} if services is None else {"recipes": services.recipes}
     return ReferenceScope(
@@ -292,6 +296,7 @@ def running(turn: Turn) -> RunningTurn:
         chars=len(turn.text),
         is_given_documents=not turn.opens_documents,
         is_of_model=turn.is_of_model,
+        room_for_pictures=turn.files.room_for_pictures(turn.answering_models),
     )
 
 

@@ -282,7 +282,7 @@ def test_a_file_of_somebody_else_is_never_shared_though_a_message_names_it(
     for change in (naming_hers, moved):
         app.extensions[EXTENSION].database.write(lambda connection, change=change: connection.execute(change).rowcount)
     assert [file.name for file in garden.state().files] == ["photo.jpg"]
-    assert refused(stranger.get(f"{url}/files/1/2")) == (404, "share_not_found")
+    assert refused(stranger.get(file_at(stranger, url, "1/2"))) == (404, "share_not_found")
 
 
 def test_a_file_of_a_version_that_is_not_shown_can_not_be_chosen(garden: Garden, ada: Person, app: Flask) -> None:
@@ -303,8 +303,8 @@ def test_the_chosen_files_of_all_pages_of_a_snapshot_are_shown(
     monkeypatch.setattr(snapshots, "MESSAGES_A_PAGE", 2)
     url = garden.share(garden.notes, garden.photo)
     assert garden.chosen() == ["notes.txt", "photo.jpg"]
-    assert stranger.get(f"{url}/files/1/1").get_data() == NOTES
-    assert stranger.get(f"{url}/files/3/1").status_code == 200
+    assert stranger.get(file_at(stranger, url, "1/1")).get_data() == NOTES
+    assert stranger.get(file_at(stranger, url, "3/1")).status_code == 200
 
 
 def test_a_file_that_is_erased_is_gone_from_the_link(garden: Garden, app: Flask, stranger: FlaskClient) -> None:

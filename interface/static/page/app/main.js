@@ -16,7 +16,7 @@ import { installCopyFallbacks } from '../ui/copy_fallbacks.js';
 import { isDialogOpen } from '../ui/controls/dialog.js';
 import { followDay } from '../ui/day.js';
 import { element } from '../ui/dom.js';
-import { holdKeys, releaseKeys } from '../ui/early_keys.js';
+import { holdKeys, releaseKeys } from '../ui/controls/early_keys.js';
 import { mountModelStatus } from '../composer/models/status.js';
 import { mountProposalCount } from '../proposals/count.js';
 import { mountSidebar } from '../sidebar/sidebar.js';

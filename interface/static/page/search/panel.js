@@ -9,7 +9,7 @@ import { createSearchApi } from './api.js';
 import { searchStrings } from '../strings/en/search.js';
 import { KINDS, PANEL, formatSearch, parseSearch } from './search_model.js';
 import { element, setHidden, whenReleased } from '../ui/dom.js';
-import { releaseKeys } from '../ui/early_keys.js';
+import { releaseKeys } from '../ui/controls/early_keys.js';
 import { coverPageTitle } from '../ui/notices/page_title.js';
 import { addPanelStyle } from '../ui/panel_style.js';
 import { createSearchResults } from './results.js';

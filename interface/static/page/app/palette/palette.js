@@ -6,7 +6,7 @@ import { paletteStrings as words } from '../../strings/en/palette.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { isDialogOpen, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
-import { releaseKeys } from '../../ui/early_keys.js';
+import { releaseKeys } from '../../ui/controls/early_keys.js';
 import { icon } from '../../ui/icons.js';
 import { createListbox } from '../../ui/controls/listbox.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
