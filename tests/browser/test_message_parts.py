@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from database.messages.parts import store_parts
 from database.proposals import create_proposal
 from database.schema import messages
 from database.turns.turns import accept_turn, finish_turn
-from tests.browser.chromium import wait_until
+from tests.browser.chromium import until_held
 from tests.browser.history import told
 from tests.browser.screens import findings
 from tests.browser.transcript import body, card, send
@@ -123,7 +124,7 @@ def test_a_tool_call_is_shown_while_the_model_answers_and_after_a_reload(
     expect(page.locator(".activity-line")).to_have_count(0)
 
 
-_OF_A_PROPOSAL = r"({ name }) => /\/api\/proposals\/(?!count)[^/?]+$/.test(name)"
+_OF_A_PROPOSAL = re.compile(r"/api/proposals/(?!count)[^/?]+$")
 
 
 def test_a_proposed_memory_is_accepted_once_under_the_answer_that_proposed_it(
@@ -141,13 +142,17 @@ def test_a_proposed_memory_is_accepted_once_under_the_answer_that_proposed_it(
     conversation_id = person.create_conversation()
     person.request("PATCH", f"/conversations/{conversation_id}/settings", {"use_tools": True})
     page = open_page(person, f"/interface/{conversation_id}")
+    asked: list[str] = []
+    page.on(
+        "requestfinished", lambda request: asked.append(request.url) if _OF_A_PROPOSAL.search(request.url) else None
+    )
     page.fill("#composer-input", "What do you know of my garden?")
     page.keyboard.press("Enter")
     plums, figs = (card(page, 2).locator(".message-proposal").nth(number) for number in range(2))
     expect(plums).to_contain_text("To remember: I like <b>plums</b>")
     expect(figs).to_contain_text("To remember: I like <b>figs</b>")
     # Both were asked for once, and shown; what becomes of them elsewhere is not seen from then on.
-    wait_until(page, f"() => performance.getEntriesByType('resource').filter({_OF_A_PROPOSAL}).length >= 2")
+    until_held(page, asked, times=2)
     page.evaluate("fetch('/healthz').then((response) => response.text())")
     plums.get_by_role("button", name="Accept").click()
     expect(plums).to_contain_text("Accepted.")
