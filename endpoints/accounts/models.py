@@ -151,6 +151,7 @@ class UserInfo(Shape):
     user_email: str
     name: str
     is_admin: bool
+    language: Language | None
 
 
 class NewTokenItem(Shape):

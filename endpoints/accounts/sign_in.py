@@ -213,7 +213,8 @@ def way_on(user: users.UserRow, next_page: str) -> str:
 
 def user_info(user: users.UserRow) -> dict[str, object]:
     """The account's own public fields."""
-    return {"user_email": user.user_email, "name": user.name, "is_admin": user.is_admin}
+    fields = ("user_email", "name", "is_admin", "language")
+    return {name: getattr(user, name) for name in fields}
 
 
 def safe_next(target: str) -> str:

@@ -6,6 +6,7 @@ import { callAttention } from './attention.js';
 /** The states in which an import of history is over: of many conversations, only the first are told one by one. */
 const IMPORT_ENDS = new Set(['done', 'failed', 'cancelled', 'undone']);
 const endsImport = ({ kind, fields }) => kind === 'import' && IMPORT_ENDS.has(fields.state);
+const renamesAccount = ({ kind, id }) => kind === 'settings' && id === 'name';
 
 /**
  * @param {{api: object, store: import('../core/store.js').Store, events: object, bootstrap: object, kept: object, onReset: () => void}} page
@@ -16,6 +17,7 @@ export function followChanges({ api, store, events, bootstrap, kept, onReset }) 
     changes(changes) {
       store.apply(changes);
       if (changes.some(endsImport)) onReset();
+      if (changes.some(renamesAccount)) events.emit('account:renamed');
     },
     reset() {
       store.forgetTurns();

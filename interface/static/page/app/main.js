@@ -192,10 +192,22 @@ function askAhead(api, { domain }) {
   askForAddressed(api);
 }
 
+/** Whose page it is, in the sidebar; also where the person is renamed in another tab. */
+function showAccount({ api, events, bootstrap }) {
+  function show({ name, user_email: email }) {
+    const shown = name || email;
+    document.querySelector('.sidebar-user-name').textContent = shown;
+    document.querySelector('.sidebar-user-mark').textContent = [...shown][0].toUpperCase();
+    document.querySelector('.user-menu-email').textContent = email;
+  }
+
+  show(bootstrap);
+  // Where the answer does not come, the next page shows it.
+  events.on('account:renamed', () => api.get('/get_user_info', {}, { quiet: true }).then(show, () => {}));
+}
+
 /** A page that came without a network shows what the server has, once that can be reached. */
-function followReturn({ events, bootstrap }, { sidebar, conversations }) {
-  document.querySelector('.sidebar-user-name').textContent = bootstrap.name || bootstrap.user_email;
-  document.querySelector('.user-menu-email').textContent = bootstrap.user_email;
+function followReturn({ events }, { sidebar, conversations }) {
   const stop = events.on('changes:alive', () => {
     stop();
     sidebar.refresh();
@@ -265,6 +277,7 @@ async function start() {
   followActions(page);
   tidyKept(page);
   followDay();
+  showAccount(page);
   followChanges({ ...page, onReset: () => sidebar.refresh() });
   const conversations = new Sides(page, firstPlace(), secondPlace);
   conversations.start().finally(() => api.ahead.forget());

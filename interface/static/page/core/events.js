@@ -4,7 +4,7 @@
  * Events of the page: `conversation:open {conversationId, messageId?}`, `conversation:begun {made, beginning, isTemporary}` (`made`
  * is a promise of the id, null where there is none; `beginning` the `client_id` that it is made under), `conversation:created {conversationId}`, `conversation:shown {conversationId}`,
  * `conversation:updated {conversationId, …}` with the fields that a view has changed, for the store; `changes:lost` when more
- * was changed elsewhere than is told one by one, `changes:alive` when the server is heard; `message:written {conversationId, text}` when one goes into the outbox, `command:run {text}` carries out
+ * was changed elsewhere than is told one by one, `account:renamed` when the person has another name, `changes:alive` when the server is heard; `message:written {conversationId, text}` when one goes into the outbox, `command:run {text}` carries out
  * a command that nobody wrote; `claim:use-now {claim_id, friendly_id, statement}` attaches a memory to the next
  * message, `memory:propose {conversation_id, message_id}` asks what of a message is worth remembering, `memories:open
  * {kind, id}` shows it in the panel, `memories:changed` says that memories came, changed or went. `documents:open

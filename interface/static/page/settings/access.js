@@ -38,8 +38,9 @@ export function mountDevices(section, { settings }) {
   }
 
   const list = (sessions) => [records(sessions.map(row)), ...(sessions.length > 2 ? [endOthers()] : [])];
-  const show = () => fill(place, () => settings.sessions(), list);
+  const show = (how) => fill(place, () => settings.sessions(), list, how);
   show();
+  return show;
 }
 
 export function mountTokens(section, { settings }) {
@@ -63,7 +64,7 @@ export function mountTokens(section, { settings }) {
     return [records(tokens.map(row))];
   }
 
-  const show = () => fill(place, () => settings.tokens(), list);
+  const show = (how) => fill(place, () => settings.tokens(), list, how);
 
   async function tell(token) {
     const onCopy = async () => (await copyText(token)) && showToast(words.copied, { kind: 'success' });
@@ -78,4 +79,5 @@ export function mountTokens(section, { settings }) {
     tell(token);
   }, { running: words.tokens.creating, creates: true });
   show();
+  return show;
 }

@@ -8,14 +8,16 @@ const part = encodeURIComponent;
 export function createSettingsApi(api) {
   return {
     chooseLanguage: (language) => api.put('/language', { language }),
+    account: () => api.get('/get_user_info'),
     rename: (name) => api.put('/get_user_info', { name }),
     async about() {
       const [detail, preference] = await Promise.all([api.get('/get_user_detail'), api.get('/get_user_preference')]);
       return { detail, preference };
     },
-    async tellAbout({ detail, preference }) {
-      await api.post('/modify_user_detail', detail);
-      await api.post('/modify_user_preference', preference);
+    /** What is as it was is left alone: somebody may have changed it elsewhere. */
+    async tellAbout({ detail, preference }, before) {
+      if (detail.text !== before.detail.text) await api.post('/modify_user_detail', detail);
+      if (preference.text !== before.preference.text) await api.post('/modify_user_preference', preference);
     },
     changePassword: (current, next) => api.put('/password', { current_password: current, new_password: next }),
     sessions: () => api.get('/sessions'),

@@ -9,7 +9,6 @@ function mountNotifications() {
   const box = document.getElementById('notify-of-answers');
   const note = document.getElementById('notify-note');
   box.disabled = !canNotify();
-  box.checked = mayNotify();
   if (!canNotify()) note.textContent = settingsStrings.notifications.unavailable;
   box.addEventListener('change', async () => {
     if (!box.checked) {
@@ -19,16 +18,26 @@ function mountNotifications() {
     box.checked = await turnOnNotifications();
     note.textContent = box.checked ? '' : settingsStrings.notifications.refused;
   });
+  return () => {
+    box.checked = mayNotify();
+  };
 }
 
 export function mountSending(section) {
-  for (const radio of section.querySelectorAll('input[name="send-key"]')) {
-    const isEnter = radio.value === 'enter';
-    radio.checked = isEnter === sendsWithEnter.get();
-    radio.addEventListener('change', () => sendsWithEnter.set(isEnter));
-  }
+  const radios = [...section.querySelectorAll('input[name="send-key"]')];
+  const isEnter = (radio) => radio.value === 'enter';
+  for (const radio of radios) radio.addEventListener('change', () => sendsWithEnter.set(isEnter(radio)));
   const proposing = document.getElementById('propose-memories');
-  proposing.checked = proposesAlways.get();
   proposing.addEventListener('change', () => proposesAlways.set(proposing.checked));
-  mountNotifications();
+  const showNotifications = mountNotifications();
+
+  function show() {
+    for (const radio of radios) radio.checked = isEnter(radio) === sendsWithEnter.get();
+    proposing.checked = proposesAlways.get();
+    showNotifications();
+  }
+
+  // Another tab chose something.
+  addEventListener('storage', show);
+  show();
 }

@@ -10,9 +10,10 @@ import { element, replaceWithFocus, whenReleased } from '../ui/dom.js';
  * @param {HTMLElement} place
  * @param {() => Promise<any>} load
  * @param {(told: any) => Array<Node>} show
+ * @param {{isBehind?: boolean}} [how] `isBehind`: nobody asked for it, so where it fails, what is there stays
  * @returns {Promise<boolean>} whether it is there
  */
-export async function fill(place, load, show) {
+export async function fill(place, load, show, { isBehind = false } = {}) {
   if (!place.hasChildNodes()) place.replaceChildren(element('p', { class: 'settings-state', role: 'status', text: words.loading }));
   try {
     const told = await load();
@@ -20,6 +21,7 @@ export async function fill(place, load, show) {
     replaceWithFocus(place, ...show(told));
     return true;
   } catch (error) {
+    if (isBehind) return false;
     replaceWithFocus(place, failure(error, () => {
       replaceWithFocus(place);
       return fill(place, load, show);

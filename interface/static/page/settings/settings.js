@@ -14,6 +14,7 @@ import { failure } from './records.js';
 import { mountPeople } from './administration/accounts.js';
 import { mountLimits, mountModels } from './administration/server.js';
 import { mountToolServers } from './tool_servers.js';
+import { createChangeWatch } from './watch.js';
 import { settingsStrings } from '../strings/en/settings.js';
 import { attempt } from '../ui/notices/attempts.js';
 import { element, setHidden } from '../ui/dom.js';
@@ -23,10 +24,14 @@ const FIRST = 'account';
 
 function mountShortcuts(section) {
   const characters = section.querySelector('#character-keys');
-  characters.checked = listensToCharacters.get();
   characters.addEventListener('change', () => listensToCharacters.set(characters.checked));
   const place = section.querySelector('[data-fill]');
-  const show = () => place.replaceChildren(shortcutList());
+  const show = () => {
+    characters.checked = listensToCharacters.get();
+    place.replaceChildren(shortcutList());
+  };
+  // Another tab chose something.
+  addEventListener('storage', show);
   show();
   // Which key sends may have been set meanwhile.
   return show;
@@ -71,7 +76,7 @@ function mountData(section, page) {
   mountImports(section, page);
 }
 
-/** Each fills its section; what it returns is called when the section is looked at again. */
+/** Each fills its section; what it returns is called when the section is looked at again (`isBehind`: the page is). */
 const MOUNTS = {
   account: mountAccount,
   devices: mountDevices,
@@ -93,22 +98,26 @@ const MOUNTS = {
  * @param {{api: object, bootstrap: {user_email: string}, kept: object}} page
  */
 export function mountSettings({ api, bootstrap, kept }) {
-  const page = { api, bootstrap, kept, settings: createSettingsApi(api) };
+  const page = { api, bootstrap, kept, settings: createSettingsApi(api), watch: createChangeWatch({ api, bootstrap }) };
   const sections = new Map([...document.querySelectorAll('[data-section]')].map((node) => [node.dataset.section, node]));
   const links = document.querySelectorAll('.settings-nav a');
   // The same list where there is no room beside the sections.
   const choice = document.getElementById('settings-choice');
   const looked = new Map();
 
-  function mount(name, section) {
+  function mount(name, section, how) {
     const again = looked.get(name);
-    if (typeof again === 'function') again();
+    if (typeof again === 'function') again(how);
     else if (!looked.has(name)) looked.set(name, MOUNTS[name]?.(section, page));
   }
 
-  function show({ moved }) {
+  function shown() {
     const wanted = location.hash.slice(1);
-    const name = sections.has(wanted) ? wanted : FIRST;
+    return sections.has(wanted) ? wanted : FIRST;
+  }
+
+  function show({ moved }) {
+    const name = shown();
     for (const [each, section] of sections) section.hidden = each !== name;
     for (const link of links) {
       if (link.hash === `#${name}`) link.setAttribute('aria-current', 'page');
@@ -129,5 +138,7 @@ export function mountSettings({ api, bootstrap, kept }) {
   addEventListener('keydown', (event) => {
     if (shortcutOf(event) === 'help' && !document.querySelector('dialog[open]')) location.hash = 'shortcuts';
   });
+  // Of tokens, devices and tool servers no changes are told: who comes back from another tab sees them as they are now.
+  document.addEventListener('visibilitychange', () => document.hidden || mount(shown(), sections.get(shown()), { isBehind: true }));
   show({ moved: false });
 }

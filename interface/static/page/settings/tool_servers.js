@@ -71,8 +71,8 @@ export function mountToolServers(section, { settings }) {
 
   // One after the other: an older list never replaces a newer one.
   let last = Promise.resolve();
-  const show = () => {
-    last = last.then(() => fill(place, () => settings.toolServers(), list));
+  const show = (how) => {
+    last = last.then(() => fill(place, () => settings.toolServers(), list, how));
     return last;
   };
 

@@ -46,17 +46,20 @@ export function setHidden(node, hidden) {
 }
 
 /**
- * Makes `place` show something else; what had the focus in it may go with that, and then the first button there gets it.
+ * Makes `place` show something else; what had the focus in it may go with that, and then what has the same name there gets it, else the
+ * first button.
  *
  * @param {HTMLElement} place
  * @param {...(Node|string)} nodes
  */
 export function replaceWithFocus(place, ...nodes) {
-  const hadFocus = place.contains(document.activeElement);
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
   place.replaceChildren(...nodes);
-  if (!hadFocus || place.contains(document.activeElement)) return;
+  if (!focused || place.contains(document.activeElement)) return;
   place.tabIndex = -1;
-  (place.querySelector('button:not(:disabled)') ?? place).focus();
+  const buttons = [...place.querySelectorAll('button:not(:disabled)')];
+  const name = focused.getAttribute('aria-label');
+  (buttons.find((button) => name && button.getAttribute('aria-label') === name) ?? buttons[0] ?? place).focus();
 }
 
 /** Milliseconds after which a press is taken for over: of some, such as those that open a list, no end is told. */

@@ -11,7 +11,7 @@ import { showToast } from '../../ui/notices/toast.js';
 import { mountInbox } from './agent_inbox.js';
 import { mountRules } from './agent_rules.js';
 import { activityKinds, bodyOf, formOf, isSameForm, NEW, withGone } from './agents_model.js';
-import { watchInboxes } from './inbox_watch.js';
+import { createOtherNote } from '../followed_fields.js';
 import { fill, onSubmit, record, records } from '../records.js';
 
 const words = settingsStrings.agents;
@@ -133,7 +133,7 @@ function mountTrial({ settings, kept, openId }) {
   return { clear: () => answer.replaceChildren() };
 }
 
-export function mountAgents(section, { api, bootstrap, settings, kept }) {
+export function mountAgents(section, { api, settings, kept, watch }) {
   const place = section.querySelector('[data-fill]');
   const fields = createFields({ api, onChange: () => keep() });
   const form = find('agent-form');
@@ -146,6 +146,15 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
   let isFilled = false;
   const trial = mountTrial({ settings, kept, openId: () => open });
   const inbox = mountInbox({ settings, openId: () => open, onAnswered: () => show() });
+  /** What the open form would show in the place of what is typed: that the agent was changed elsewhere. */
+  let other = null;
+  const otherNote = createOtherNote(() => {
+    const typed = fields.read();
+    fields.show(other, { keepsSlug: Boolean(agentOf(open)?.is_global) });
+    other = typed;
+    keep();
+  });
+  form.querySelector('.settings-buttons').before(otherNote.node);
   const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
   /** What was typed and is not saved; of a page before inboxes, without what these need. */
   const keptForm = (id) => kept.get('form', keptAs(id)) && { ...formOf(agentOf(id), tools), ...kept.get('form', keptAs(id)) };
@@ -161,6 +170,7 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
   function turnTo(id) {
     const agent = agentOf(id);
     open = id;
+    otherNote.hide();
     find('agent-form-title').textContent = agent ? words.change(agentName(agent.title)) : words.make;
     setHidden(find('agent-editor'), false);
     setHidden(find('agent-trial'), !agent);
@@ -205,6 +215,26 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
     return record({ name: agentName(title), badges: badges.filter(Boolean), note: [reference, model].filter(Boolean).join(' · '), actions });
   }
 
+  /** The form of the open agent goes with what was saved elsewhere; what was typed stays. @param {object} before the form as it was saved */
+  function followOpen(before) {
+    const [agent, typed] = [agentOf(open), fields.read()];
+    const isTyped = !isSameForm(typed, before);
+    if (!agent) {
+      if (!isTyped) close();
+      return;
+    }
+    const now = formOf(agent, tools);
+    if (isSameForm(now, before)) return;
+    if (isTyped && !isSameForm(typed, now)) {
+      other = now;
+      otherNote.show();
+      return;
+    }
+    if (!isTyped) fields.show(now, { keepsSlug: Boolean(agent.is_global) });
+    turnTo(open);
+    keep();
+  }
+
   async function load() {
     const asked = [settings.agents(), api.tools(), api.models(), settings.recipes(), settings.inboxes()];
     const [found, offered, { choices }, recipes, waiting] = await Promise.all(asked);
@@ -220,20 +250,22 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
   }
 
   function list({ found, offered, choices, recipes, waiting }) {
+    const before = agentOf(open) && formOf(agentOf(open), tools);
     agents = found;
     tools = offered;
     counts = waiting;
     fields.offer({ tools, choices, kinds: activityKinds(recipes, words.rules.kinds) });
     setHidden(find('agent-new'), false);
     if (!isFilled) resume();
+    else if (before) followOpen(before);
     isFilled = true;
     return [records(agents.map(row))];
   }
 
   // One after the other: an older list never replaces a newer one.
   let last = Promise.resolve();
-  const show = () => {
-    last = last.then(() => fill(place, load, list));
+  const show = (how) => {
+    last = last.then(() => fill(place, load, list, how));
     return last;
   };
 
@@ -283,7 +315,8 @@ export function mountAgents(section, { api, bootstrap, settings, kept }) {
     close();
     find('agent-new').focus();
   });
-  watchInboxes({ api, bootstrap }, (isChanged) => {
+  watch('agent', () => show({ isBehind: true }));
+  watch('inbox', (isChanged) => {
     recount();
     if (open !== null && isChanged(open)) inbox.renew(open);
   });

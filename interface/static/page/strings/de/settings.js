@@ -15,6 +15,13 @@ export const settingsStrings = fill(english, {
   revoke: 'Widerrufen',
   created: (time) => `angelegt ${time}`,
   lastSeen: (time) => `zuletzt gesehen ${time}`,
+  elsewhere: {
+    changed: 'Inzwischen wurde anderswo etwas anderes gespeichert. Wer hier speichert, ersetzt es.',
+    showSaved: 'Gespeichertes zeigen',
+    showTyped: 'Geschriebenes zeigen',
+    language: 'Die Sprache dieser Seiten wurde anderswo geändert.',
+    reload: 'Neu laden',
+  },
   notifications: {
     unavailable: 'Dieser Browser kann das nicht: Es braucht HTTPS.',
     refused: 'Der Browser lehnt ab: Erlaube Mitteilungen dieser Seite in seinen eigenen Einstellungen.',

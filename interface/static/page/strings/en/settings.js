@@ -15,6 +15,13 @@ export const settingsStrings = {
   revoke: 'Revoke',
   created: (time) => `created ${time}`,
   lastSeen: (time) => `last seen ${time}`,
+  elsewhere: {
+    changed: 'Something else was saved elsewhere meanwhile. Saving here replaces it.',
+    showSaved: 'Show what was saved',
+    showTyped: 'Show what was typed',
+    language: 'The language of these pages was changed elsewhere.',
+    reload: 'Reload',
+  },
   notifications: {
     unavailable: 'This browser can’t: it needs HTTPS.',
     refused: 'The browser refuses: allow notifications for this page in its own settings.',

@@ -15,6 +15,13 @@ export const settingsStrings = fill(english, {
   revoke: 'Revocar',
   created: (time) => `creado ${time}`,
   lastSeen: (time) => `visto por última vez ${time}`,
+  elsewhere: {
+    changed: 'Entretanto se guardó otra cosa en otro lugar. Al guardar aquí se reemplaza.',
+    showSaved: 'Mostrar lo guardado',
+    showTyped: 'Mostrar lo escrito',
+    language: 'El idioma de estas páginas se cambió en otro lugar.',
+    reload: 'Recargar',
+  },
   notifications: {
     unavailable: 'Este navegador no puede: hace falta HTTPS.',
     refused: 'El navegador lo rechaza: permite los avisos de esta página en sus propios ajustes.',

@@ -15,6 +15,13 @@ export const settingsStrings = fill(english, {
   revoke: '撤销',
   created: (time) => `创建于 ${time}`,
   lastSeen: (time) => `上次出现 ${time}`,
+  elsewhere: {
+    changed: '此处内容已在别处保存为其他内容。在这里保存会将其替换。',
+    showSaved: '显示已保存的内容',
+    showTyped: '显示输入的内容',
+    language: '这些页面的语言已在别处更改。',
+    reload: '重新加载',
+  },
   notifications: {
     unavailable: '此浏览器不支持：需要 HTTPS。',
     refused: '浏览器拒绝了：请在浏览器自己的设置中允许此页面发送通知。',

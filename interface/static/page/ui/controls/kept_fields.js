@@ -31,6 +31,20 @@ export function keepFields(kept, id, fields) {
       stored = values;
       keep();
     },
+    /**
+     * These values were stored elsewhere: each is shown where nothing else was typed.
+     *
+     * @param {string[]} values
+     * @returns {boolean[]} of each field, whether something else was typed, and stays
+     */
+    follow(values) {
+      fields.forEach((field, position) => {
+        if (field.value === stored[position] && field.value !== values[position]) field.value = values[position];
+      });
+      stored = values;
+      keep();
+      return read().map((text, position) => text !== values[position]);
+    },
     drop,
   };
 }

@@ -1,0 +1,156 @@
+"""What another tab, device or program sets is shown in the settings that are open; what somebody types stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import PageProblems
+from tests.http_client import Client
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+OpenPage = Callable[..., "Page"]
+CHANGED = "Something else was saved elsewhere meanwhile. Saving here replaces it."
+
+
+def test_a_name_saved_in_one_tab_is_shown_in_the_others(person: Client, open_page: OpenPage) -> None:
+    one, other, chat = (open_page(person, path) for path in ("/settings", "/settings", "/interface/"))
+    one.get_by_label("Your name").fill("Grace Hopper")
+    one.get_by_role("button", name="Save name").click()
+    expect(other.get_by_label("Your name")).to_have_value("Grace Hopper")
+    expect(chat.locator(".sidebar-user-name")).to_have_text("Grace Hopper")
+    expect(chat.locator(".sidebar-user-mark")).to_have_text("G")
+    # What is saved here is not taken for what was saved elsewhere.
+    expect(one.get_by_text(CHANGED)).to_be_hidden()
+
+
+def test_what_somebody_types_stays_and_the_other_value_is_offered(person: Client, open_page: OpenPage) -> None:
+    person.put("/get_user_info", {"name": "Ada"})
+    page = open_page(person, "/settings")
+    name, note = page.get_by_label("Your name"), page.get_by_text(CHANGED)
+    name.fill("Ada Lovel")
+    person.put("/get_user_info", {"name": "Countess"})
+    expect(note).to_be_visible()
+    expect(name).to_have_value("Ada Lovel")
+    name.press_sequentially("ace")
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(name).to_have_value("Countess")
+    page.get_by_role("button", name="Show what was typed").click()
+    expect(name).to_have_value("Ada Lovelace")
+    # The same over a reload, and when another value comes.
+    page.reload()
+    expect(name).to_have_value("Ada Lovelace")
+    person.put("/get_user_info", {"name": "Lady"})
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(name).to_have_value("Lady")
+    page.get_by_role("button", name="Show what was typed").click()
+    page.get_by_role("button", name="Save name").click()
+    expect(note).to_be_hidden()
+    assert person.get("/get_user_info").json()["name"] == "Ada Lovelace"
+
+
+def test_of_two_texts_only_the_one_that_was_changed_is_saved(person: Client, open_page: OpenPage) -> None:
+    person.post("/modify_user_detail", {"text": "I cook.", "kept_by_a_program": True})
+    page = open_page(person, "/settings")
+    about, how = page.get_by_label("About me"), page.get_by_label("How to answer me")
+    expect(about).to_have_value("I cook.")
+    how.fill("Be brief.")
+    person.post("/modify_user_detail", {"text": "I bake.", "kept_by_a_program": True})
+    expect(about).to_have_value("I bake.")
+    expect(how).to_have_value("Be brief.")
+    saved: list[str] = []
+    page.on("request", lambda request: saved.append(request.url) if "/modify_user_" in request.url else None)
+    page.locator("#about-form").get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    assert [url.rsplit("/", 1)[-1] for url in saved] == ["modify_user_preference"]
+    assert person.get("/get_user_detail").json() == {"text": "I bake.", "kept_by_a_program": True}
+
+
+def test_agents_that_are_changed_elsewhere_are_shown_and_typed_ones_stay(person: Client, open_page: OpenPage) -> None:
+    cook = person.post("/api/agents", {"title": "Cook", "system_prompt": "Soups."}).json()
+    page = open_page(person, "/settings#agents")
+    rows, title, told = page.locator("#agent-list .record"), page.locator("#agent-title"), page.locator("#agent-told")
+    page.get_by_role("button", name="Edit: Cook").click()
+    person.put(f"/api/agents/{cook['agent_id']}", {"title": "Chef", "slug": "cook", "system_prompt": "Soups."})
+    expect(rows.filter(has_text="@agent_cook")).to_contain_text("Chef")
+    expect(title).to_have_value("Chef")
+    expect(page.locator("#agent-form-title")).to_contain_text("Chef")
+
+    told.fill("Soups and bread.")
+    person.put(f"/api/agents/{cook['agent_id']}", {"title": "Chef", "slug": "cook", "system_prompt": "Cakes."})
+    expect(page.get_by_text(CHANGED)).to_be_visible()
+    expect(told).to_have_value("Soups and bread.")
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(told).to_have_value("Cakes.")
+    expect(page.get_by_text(CHANGED)).to_be_visible()
+    page.get_by_role("button", name="Show what was typed").click()
+    expect(told).to_have_value("Soups and bread.")
+
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Edit: Chef").click()
+    expect(page.get_by_text(CHANGED)).to_be_hidden()
+    expect(told).to_have_value("Cakes.")
+    person.delete(f"/api/agents/{cook['agent_id']}")
+    expect(rows.filter(has_text="@agent_cook")).to_have_count(0)
+    expect(page.locator("#agent-editor")).to_be_hidden()
+
+
+def test_a_language_chosen_elsewhere_is_told(person: Client, open_page: OpenPage) -> None:
+    page = open_page(person, "/settings#appearance")
+    language = page.get_by_label("Language", exact=True)
+    expect(language).to_have_value("")
+    person.put("/language", {"language": "de"})
+    expect(language).to_have_value("de")
+    toast = page.locator("#toasts")
+    expect(toast).to_contain_text("The language of these pages was changed elsewhere.")
+    toast.get_by_role("button", name="Reload").click()
+    expect(page.get_by_label("Sprache", exact=True)).to_have_value("de")
+
+
+def test_what_this_device_keeps_is_shown_in_all_its_tabs(person: Client, open_page: OpenPage) -> None:
+    one, other, third = (open_page(person, f"/settings#{name}") for name in ("sending", "sending", "shortcuts"))
+    one.get_by_role("radio", name=re.compile(r"Ctrl\+Enter")).check()
+    one.get_by_role("checkbox", name=re.compile("Propose memories")).check()
+    expect(other.get_by_role("radio", name=re.compile(r"Ctrl\+Enter"))).to_be_checked()
+    expect(other.get_by_role("checkbox", name=re.compile("Propose memories"))).to_be_checked()
+    four = open_page(person, "/settings#shortcuts")
+    four.get_by_role("checkbox", name=re.compile("Single characters")).uncheck()
+    expect(third.get_by_role("checkbox", name=re.compile("Single characters"))).not_to_be_checked()
+
+
+def test_who_comes_back_to_a_tab_sees_tokens_that_were_made_elsewhere(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    """No change is told of these lists."""
+    page = open_page(person, "/settings#tokens")
+    expect(page.locator("#token-list")).to_contain_text("No tokens yet.")
+    person.post("/api_tokens", {"name": "A script"})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#token-list .record")).to_contain_text("A script")
+    revoke = page.get_by_role("button", name="Revoke: A script")
+    revoke.focus()
+    person.post("/api_tokens", {"name": "Before it"})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#token-list .record")).to_have_count(2)
+    expect(revoke).to_be_focused()
+
+    # Where nobody answers, what is there stays.
+    page_problems.expect("ERR_FAILED")
+    page.evaluate("""() => new MutationObserver(() => {
+      if (document.querySelector('#token-list .is-failed')) document.body.dataset.failed = 'yes';
+    }).observe(document.body, { childList: true, subtree: true })""")
+    page.route("**/api_tokens", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.unroute("**/api_tokens")
+    person.post("/api_tokens", {"name": "The last"})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#token-list .record")).to_have_count(3)
+    expect(page.locator("body")).not_to_have_attribute("data-failed", "yes")
