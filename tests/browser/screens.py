@@ -69,6 +69,28 @@ SCREENS = (
 ICONS = frozenset((ROOT / "interface" / "icons.txt").read_text(encoding="utf-8").split())
 DRAWN = "[...document.querySelectorAll('use')].map((use) => (use.getAttribute('href') ?? '').split('#')[1] ?? '')"
 
+# What a control of one row is called, a control of another row is not: by their names, voice control and lists of
+# controls tell them apart. What does the same in each row is called the same: filters of memories, numbers of messages.
+# Rows that say the same are alike.
+ALIKE_IN_ROWS = """() => {
+  const controls = 'button:not(.memory-filed:not(.memory-source), .rail-number), [role=button], input, select';
+  const isSeen = (node) => node.checkVisibility({ visibilityProperty: true });
+  const labelsOf = ({ labels }) => [...(labels ?? [])].map((label) => label.innerText).join(' ');
+  const nameOf = (node) => (node.ariaLabel || labelsOf(node) || node.innerText || node.title).trim();
+  const namesIn = (row) => new Set([...row.querySelectorAll(controls)].filter(isSeen).map(nameOf));
+  const found = [];
+  for (const list of document.querySelectorAll('ul, ol, tbody, [role=list]')) {
+    const rows = new Map();
+    for (const row of list.children) {
+      for (const name of namesIn(row)) {
+        if ((rows.get(name) ?? row.innerText) !== row.innerText) found.push(`${list.className || list.id}: ${name}`);
+        rows.set(name, row.innerText);
+      }
+    }
+  }
+  return [...new Set(found)];
+}"""
+
 
 # The screens that the running test has looked at so far.
 looked_at: set[str] = set()
@@ -103,6 +125,7 @@ def findings(
         found += problems(page, themes=themes or _themes(size), picture_of=screen, minor=minor)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{screen} is wider than the window")
+    found += [f"{screen}: rows with buttons of one name: {each}" for each in page.evaluate(ALIKE_IN_ROWS)]
     found += [f"{screen}: there is no icon {name!r}" for name in sorted(set(page.evaluate(DRAWN)) - ICONS)]
     return found
 

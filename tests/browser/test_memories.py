@@ -247,7 +247,7 @@ def test_pins_are_kept_for_all_and_for_one_conversation(person: Client, open_pag
     talk = hold_talk(person, "Guitars")
     page = open_page(person, address(talk.path))
     panel = MemoriesPanel(page)
-    panel.row("I am left-handed").get_by_role("button", name="Pin", exact=True).click()
+    panel.row("I am left-handed").get_by_role("button", name="Pin: I am left-handed", exact=True).click()
     expect(panel.rows.first.locator(".mark-pinned")).to_be_visible()
     assert claim(person, known["claim_id"])["pinned"] is True
 

@@ -13,12 +13,12 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems
 from tests.browser.history import Talk, hold_talk
 from tests.browser.memories_panel import remember
-from tests.browser.screens import findings
+from tests.browser.screens import NARROW, findings
 from tests.browser.transcript import copied
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import FloatRect, Locator, Page
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -41,6 +41,13 @@ def garden(person: Client, bread: Talk) -> Talk:
 def hits(page: Page) -> Locator:
     """What is listed."""
     return page.locator("#search-panel .search-hit")
+
+
+def box(node: Locator) -> FloatRect:
+    """Where it is, in pixels."""
+    found = node.bounding_box()
+    assert found is not None
+    return found
 
 
 def search_for(page: Page, words: str) -> None:
@@ -142,6 +149,23 @@ def test_results_stand_by_kind_and_each_reference_can_be_copied(
     expect(page.locator("#search-panel")).to_be_visible()
     expect(page.locator("#memories")).to_be_hidden()
     assert bread
+
+
+def test_in_a_narrow_window_each_reference_is_copied_beside_its_result(open_page: OpenPage, person: Client) -> None:
+    hold_talk(person, "Bread", "Sourdough lives for years", "Sourdough again")
+    page = open_page(person, f"/interface/?{urlencode({'panel': 'search', 'q': 'sourdough'})}", viewport=NARROW)
+    copies = page.locator("#search-panel .search-copy")
+    expect(copies).to_have_count(2)
+    for index, number in ((0, 3), (1, 1)):
+        expect(copies.nth(index)).to_have_accessible_name(re.compile(f"^Copy reference to “Bread · #{number} · "))
+        row, copy = (box(page.locator(".search-row").nth(index)), box(copies.nth(index)))
+        # Beside the words, large enough for a finger, and no line of its own.
+        assert row["height"] < 100
+        assert copy["x"] > row["x"] + row["width"] - 50
+        assert min(copy["width"], copy["height"]) >= 44
+    reference = copied(page, copies.first.click)
+    assert "_message_" in reference
+    expect(copies.first.get_by_text("Copied")).to_be_visible()
 
 
 def test_what_was_said_is_shown_as_text(open_page: OpenPage, person: Client, bread: Talk) -> None:

@@ -3,7 +3,8 @@ import test from 'node:test';
 
 import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
-import { badgeText, excerpt, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
+import { excerpt } from '../../interface/static/page/core/words/excerpt.js';
+import { badgeText, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
 import { bareReference, entriesByReference, iconOf, labelOf, permalinkOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { marksOf, plainExcerpt, spokenText, withoutMarks } from '../../interface/static/page/conversation/card/content/spoken_model.js';
+import { marksOf, plainExcerpt, plainPreview, plainText, withoutHalves, withoutMarks } from '../../interface/static/page/markdown/plain_text_model.js';
 
 test('a message is read without its marks and without its code', () => {
   const text = '# Bread\n\n**Mix** the [flour](https://a.example) with `salt`:\n\n- one\n- *two*\n\n```js\nbake();\n```\n\n> 2 * 3 * 4 stays';
-  assert.equal(spokenText(text), 'Bread\n\nMix the flour with salt:\n\none\ntwo\n\n2 * 3 * 4 stays');
+  assert.equal(plainText(text), 'Bread\n\nMix the flour with salt:\n\none\ntwo\n\n2 * 3 * 4 stays');
 });
 
 test('code whose fence is open, and a message of code alone, are silent', () => {
-  assert.equal(spokenText('Look:\n~~~\na\n\nb'), 'Look:');
-  assert.equal(spokenText('```\nx\n```'), '');
+  assert.equal(plainText('Look:\n~~~\na\n\nb'), 'Look:');
+  assert.equal(plainText('```\nx\n```'), '');
 });
 
 test('the beginning of a message has one line and no marks; nothing but code stays as it is', () => {
@@ -33,6 +33,31 @@ test('marks are taken away also within each other and between letters that are n
   ]) assert.equal(readable(text), shown);
 });
 
+test('where a piece was cut, half a mark goes, too', () => {
+  for (const [text, shown] of [
+    ['… starter lives for years** and **a lot of care** it …', '… starter lives for years and a lot of care it …'],
+    ['Feed it **twice a week, and …', 'Feed it twice a week, and …'],
+    ['**Feed** it **twice a week…', 'Feed it twice a week…'],
+    ['… once ~~daily~~ weekly~~ or ~~never …', '… once daily weekly or never …'],
+    ['See [the manual](https://example.org/a/long …', 'See the manual …'],
+    ['See ![a rose](htt…', 'See a rose…'],
+    ['See [the manual of …', 'See the manual of …'],
+    ['… old manual](https://example.org/x) says', '… old manual says'],
+    ['Call `bake with flour …', 'Call bake with flour …'],
+    ['… bake()` and `mix()` twice', '… bake() and mix() twice'],
+  ]) assert.equal(readable(text), shown);
+  for (const text of [
+    'f(x, **options, y …', 'steps = {**one, two …', '… 2 ** 3 and 2**4 …', 'the list [1, 2 …', 'a handlers[name](event …', '… it`s', '**not closed', '`not closed', '… a_b and __c …',
+  ]) assert.equal(readable(text), text);
+  assert.equal(withoutHalves('**Mix** it, then **knead and…'), '**Mix** it, then knead and…');
+  assert.equal(withoutHalves('**Mix** it'), '**Mix** it');
+});
+
+test('a preview that the server has cut has no half marks', () => {
+  assert.equal(plainPreview(`Say **${'word '.repeat(40)}`.slice(0, 200), 160), plainExcerpt(`Say ${'word '.repeat(40)}`, 160));
+  assert.equal(plainPreview('Say **word', 160), 'Say **word');
+});
+
 test('what may be code or arithmetic stays as it was typed', () => {
   for (const text of [
     'snake_case and _private_name_', '2 * 3 * 4', '2*3*4', '2 *3* 4', '2**3 + 4**5', '__init__ and __main__', 'def f(*args, **kwargs): g(*args, **kwargs)',
@@ -49,6 +74,10 @@ test('bold words may begin with a sign or a picture', () => {
 
 test('a long text of marks that are not closed takes no long time', () => {
   const begin = performance.now();
-  for (const mark of ['**a ', '*a ', '__a ', '~~a ', '[a](', '[a](b.', '`a', '``` ', '# ']) readable(mark.repeat(20_000));
+  for (const mark of ['**a ', '*a ', '__a ', '~~a ', '[a](', '[a](b.', '`a', '``` ', '# ', 'a** ', 'a](b.) ', 'a` ', '(**a ']) {
+    readable(mark.repeat(20_000));
+    readable(`…${mark.repeat(20_000)}…`);
+    readable(`…${mark.repeat(200)}…`);
+  }
   assert.ok(performance.now() - begin < 4_000);
 });

@@ -2,7 +2,7 @@ import { bring } from '../core/api.js';
 import { icon } from '../ui/icons.js';
 import { followsDocuments, rememberedSwitch } from '../core/browser_storage/storage.js';
 import { strings } from '../strings/en/conversation.js';
-import { excerpt } from '../conversation/message_model.js';
+import { excerpt } from '../core/words/excerpt.js';
 import { DRAGGED_MEMORIES } from '../memories/memory_model.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
 import { showToast } from '../ui/notices/toast.js';

@@ -1,11 +1,14 @@
 import { icon } from '../ui/icons.js';
+import { excerpt } from '../core/words/excerpt.js';
 import { strings } from '../strings/en/conversation.js';
-import { element, replaceChildrenKeepingFocus, setHidden, uniqueId } from '../ui/dom.js';
+import { element, inRow, replaceChildrenKeepingFocus, setHidden, uniqueId } from '../ui/dom.js';
 
 const words = strings.outbox;
 
-const button = (label, symbol, onclick) =>
-  element('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick }, icon(symbol));
+const LABEL_LENGTH = 60;
+
+const button = (label, row, symbol, onclick) =>
+  element('button', { type: 'button', class: 'icon-button', ...inRow(label, row), title: label, onclick }, icon(symbol));
 
 function saidOf(text, state) {
   return element('span', { class: 'outbox-state', role: state === 'refused' ? 'alert' : 'status', text });
@@ -36,11 +39,12 @@ export function createOutboxList({ form, outbox, place, shownId, onEdit, onCut }
 
   function createRow({ id, text, files }) {
     let place = null;
-    const now = button(words.now, 'arrow-up', () => outbox.send(place));
-    const edit = button(words.edit, 'pencil', () => take(id, onEdit));
-    const remove = button(words.remove, 'x-lg', () => take(id));
-    let said = saidOf('');
     const names = files.map(({ name }) => name).join(', ');
+    const row = excerpt(text || names, LABEL_LENGTH);
+    const now = button(words.now, row, 'arrow-up', () => outbox.send(place));
+    const edit = button(words.edit, row, 'pencil', () => take(id, onEdit));
+    const remove = button(words.remove, row, 'x-lg', () => take(id));
+    let said = saidOf('');
     const node = element('li', { class: 'outbox-message' },
       element('span', { class: 'outbox-text', dir: 'auto', text: [text, names].filter(Boolean).join('\n') }), said, now, edit, remove);
 

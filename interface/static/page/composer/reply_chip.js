@@ -1,5 +1,5 @@
 import { strings } from '../strings/en/conversation.js';
-import { plainExcerpt } from '../conversation/card/content/spoken_model.js';
+import { plainExcerpt } from '../markdown/plain_text_model.js';
 import { senderName } from '../conversation/message_model.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';

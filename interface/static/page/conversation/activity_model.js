@@ -1,7 +1,7 @@
 /** How an activity reads: a message, or what a recipe says of any other. */
 
 import { saidText } from '../core/words/said.js';
-import { plainExcerpt } from './card/content/spoken_model.js';
+import { plainExcerpt } from '../markdown/plain_text_model.js';
 
 /** The sentences of an event of the server, by their codes; null for what anybody else says. */
 function sentencesOf({ type, actor, payload }) {

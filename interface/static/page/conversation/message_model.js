@@ -59,17 +59,6 @@ export function messageReference(friendlyId, { message_index: index, message_sho
   return `@conversation_${friendlyId}_message_${hash || index}`;
 }
 
-/**
- * @param {string} text
- * @param {number} [length]
- * @returns {string} the beginning of a text on one line
- */
-export function excerpt(text, length = 200) {
-  const line = text.replace(/\s+/g, ' ').trim();
-  const characters = Array.from(line.slice(0, length * 2 + 2));
-  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
-}
-
 /** What came all at once says nothing of the speed. */
 const SHORTEST_S = 0.1;
 

@@ -4,7 +4,7 @@ import { inOwnWords } from '../core/words/workspace_name.js';
 import { shortTime } from '../core/words/times.js';
 import { formatPanel, learningFrom } from '../memories/query_model.js';
 import { importStrings as words } from '../strings/en/imports.js';
-import { element, replaceWithFocus, setHidden, uniqueId, whenReleased } from '../ui/dom.js';
+import { element, inRow, replaceWithFocus, setHidden, uniqueId, whenReleased } from '../ui/dom.js';
 import { actionsOf, choiceOf, isDetailed, isUnderWay, saysOf, shareOf } from './imports_model.js';
 
 const MOST_FAILURES_SHOWN = 20;
@@ -63,10 +63,12 @@ export function createImportCard({ act, imports, workspaces }) {
   let choice = null;
 
   function control(action, given) {
-    const { import_id: id } = given;
+    const { import_id: id, file_name: fileName } = given;
     const look = `btn btn-sm ${action === 'start' ? 'btn-primary' : 'btn-quiet'}`;
-    if (action === 'report') return element('a', { class: look, href: imports.reportAddress(id), download: '', text: words.actions.report });
-    return element('button', { type: 'button', class: look, 'data-action': action, text: words.actions[action], onclick: () => act(action, given, choice?.read()) });
+    const label = words.actions[action];
+    const told = { class: look, text: label, ...inRow(label, fileName) };
+    if (action === 'report') return element('a', { ...told, href: imports.reportAddress(id), download: '' });
+    return element('button', { type: 'button', ...told, 'data-action': action, onclick: () => act(action, given, choice?.read()) });
   }
 
   /** What there is to choose from, or what went wrong. */

@@ -2,7 +2,7 @@ import { shownTitle } from '../core/words/conversation_title.js';
 import { strings } from '../strings/en/conversation.js';
 import { referenceStrings } from '../strings/en/references.js';
 import { shortTime } from '../core/words/times.js';
-import { plainExcerpt } from '../conversation/card/content/spoken_model.js';
+import { plainPreview } from '../markdown/plain_text_model.js';
 import { senderName } from '../conversation/message_model.js';
 import { element, mainLandmark, setHidden } from '../ui/dom.js';
 import { fillPopup, hidePopup, showBeside } from '../ui/controls/popup.js';
@@ -13,7 +13,7 @@ function row(link, onOpen) {
   return element('li', {}, element('button', { type: 'button', class: 'popup-item backlink', onclick: onOpen },
     element('span', { class: 'backlink-title', text: title }),
     element('span', { class: 'backlink-about', text: about.join(' · ') }),
-    element('span', { class: 'backlink-preview', text: plainExcerpt(link.preview ?? '', 160) })));
+    element('span', { class: 'backlink-preview', text: plainPreview(link.preview ?? '', 160) })));
 }
 
 /** The messages, each of which leads there; or that there are none any more. */

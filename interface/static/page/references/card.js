@@ -3,7 +3,8 @@ import { referenceStrings } from '../strings/en/references.js';
 import { agentName } from '../core/words/agent_name.js';
 import { conversationTitle } from '../core/words/conversation_title.js';
 import { shortTime } from '../core/words/times.js';
-import { excerpt } from '../conversation/message_model.js';
+import { excerpt } from '../core/words/excerpt.js';
+import { withoutHalves } from '../markdown/plain_text_model.js';
 import { MarkdownView } from '../markdown/view.js';
 import { joinedKinds } from './grammar.js';
 import { bareReference, documentTarget, iconOf, isActivityName, memoriesTarget, notesOf } from './report_model.js';
@@ -91,7 +92,7 @@ function aboutOf(entry) {
 function previewOf({ kind, preview }) {
   if (!MARKDOWN.has(kind)) return element('p', { class: 'reference-card-preview', text: excerpt(preview) });
   const node = element('div', { class: 'reference-card-preview markdown' });
-  new MarkdownView(node).setText(preview);
+  new MarkdownView(node).setText(withoutHalves(preview));
   return node;
 }
 

@@ -1,5 +1,5 @@
 import { referenceStrings } from '../strings/en/references.js';
-import { excerpt } from '../conversation/message_model.js';
+import { excerpt } from '../core/words/excerpt.js';
 import { isBeside, isFound, isMuted, notesOf, summarise, summaryLine, titleOf } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';

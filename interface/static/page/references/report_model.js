@@ -1,6 +1,6 @@
 /** Reading the report on references: the entries that the server stores with a user's message. */
 
-import { excerpt } from '../conversation/message_model.js';
+import { excerpt } from '../core/words/excerpt.js';
 import { agentName } from '../core/words/agent_name.js';
 import { conversationTitle } from '../core/words/conversation_title.js';
 import { saidText } from '../core/words/said.js';

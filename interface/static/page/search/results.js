@@ -63,7 +63,9 @@ function highlighted(hit) {
 
 function copyButton(hit, title) {
   const label = element('span', { text: words.copy });
-  const button = element('button', { type: 'button', class: 'search-copy btn btn-quiet btn-sm', 'aria-label': words.copyOf(title), title: words.copy }, icon('at'), label);
+  // Of a conversation there may be several messages, of a name several files.
+  const what = [title ?? hit.snippet, 'message_index' in hit ? badgeText(hit) : ''].filter(Boolean).join(' · ');
+  const button = element('button', { type: 'button', class: 'search-copy btn btn-quiet btn-sm', 'aria-label': words.copyOf(what), title: words.copy }, icon('at'), label);
   button.addEventListener('click', () => copyAndSay(hit.reference, label, words.copied));
   return button;
 }
@@ -81,7 +83,7 @@ function row(hit, events) {
     event.preventDefault();
     events.emit(...target);
   });
-  return element('li', { class: 'search-row' }, link, hit.reference ? copyButton(hit, title ?? hit.snippet) : null);
+  return element('li', { class: 'search-row' }, link, hit.reference ? copyButton(hit, title) : null);
 }
 
 /**

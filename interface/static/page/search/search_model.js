@@ -1,6 +1,6 @@
 /** What the Search panel shows, as the address of the page says it, and how results are laid out. */
 
-import { marksOf, withoutMarks } from '../conversation/card/content/spoken_model.js';
+import { marksOf, withoutMarks } from '../markdown/plain_text_model.js';
 import { iconOf, permalinkOf } from '../references/report_model.js';
 
 export const PANEL = 'search';

@@ -2,7 +2,7 @@
 
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/notices/attempts.js';
-import { element, replaceWithFocus, whenReleased } from '../ui/dom.js';
+import { element, inRow, replaceWithFocus, whenReleased } from '../ui/dom.js';
 
 /**
  * Fills a place with what the server says. Says meanwhile that it is loading, and else why it can't, with a way to try again.
@@ -46,7 +46,7 @@ export function record({ name, badges = [], note, parts = [], actions = [], valu
   title.append(...badges.map((text) => element('span', { class: 'record-badge', text })));
   const text = element('div', { class: 'record-words' }, title, element('div', { class: 'record-note', text: note }), ...parts);
   const buttons = actions.map(({ label, onAct }) => element('button', {
-    type: 'button', class: 'btn btn-quiet', text: label, 'aria-label': `${label}: ${name}`, onclick: onAct,
+    type: 'button', class: 'btn btn-quiet', text: label, ...inRow(label, name), onclick: onAct,
   }));
   return element('li', { class: 'record' }, text, value ? element('div', { class: 'record-value', text: value }) : null, ...buttons);
 }

@@ -48,8 +48,10 @@ export async function copyAndSay(text, label, said) {
   const before = restoring.get(label) ?? { text: label.textContent };
   clearTimeout(before.timer);
   label.textContent = said;
+  label.toggleAttribute('data-said', true);
   before.timer = setTimeout(() => {
     restoring.delete(label);
+    label.removeAttribute('data-said');
     label.textContent = before.text;
   }, SHOWN_MS);
   restoring.set(label, before);

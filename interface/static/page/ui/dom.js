@@ -24,6 +24,15 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/**
+ * What a button is called that stands in each row of a list: what is seen of it, and the row. Without the row, voice control and lists of
+ * controls can't tell it from those of the other rows.
+ *
+ * @param {string} label
+ * @param {string} row
+ */
+export const inRow = (label, row) => ({ 'aria-label': `${label}: ${row}` });
+
 /** How often each name was given. */
 const given = new Map();
 

@@ -10,7 +10,7 @@ import { composerStrings } from '../../strings/en/composer.js';
 import { icon } from '../../ui/icons.js';
 import { cleanName, inPlace, isForServer, LONG_PASTE, MOST_FILES, readTextFile, RefusedFileError, withFiles, withPlace } from './attachments_model.js';
 import { openDialog } from '../../ui/controls/dialog.js';
-import { element, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../../ui/dom.js';
+import { element, inRow, replaceChildrenKeepingFocus, setHidden, whenReleased } from '../../ui/dom.js';
 import { showToast } from '../../ui/notices/toast.js';
 import { bringToServer, keep } from './uploads.js';
 
@@ -51,7 +51,7 @@ function chipFor(file, { page, onRemove }) {
 function uploadChip(upload, { onCancel, onRetry }) {
   const bar = element('progress', { max: '1', 'aria-label': words.uploading(upload.name) });
   bar.value = upload.share;
-  const again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.retry, onclick: () => onRetry(upload) });
+  const again = element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: words.retry, ...inRow(words.retry, upload.name), onclick: () => onRetry(upload) });
   const chip = element('li', { class: 'composer-chip claim-chip file-chip', 'data-state': upload.problem ? 'failed' : 'uploading' }, icon('file-text'),
     element('span', { class: 'claim-chip-statement', text: upload.name }), upload.problem ? (upload.isRefused ? null : again) : bar);
   return removable(chip, upload.name, () => onCancel(upload));

@@ -12,8 +12,9 @@ import { commandNamed, commandsLike, usageOf, valuesLike } from '../commands/com
 import { promptsOf } from '../prompts/known.js';
 import { promptsLike } from '../prompts/prompts_model.js';
 import { activityChosen, conversationChosen, documentChosen, fileChosen, foundChosen, isComplete, joinedChosen, memoryChosen, messageChosen } from './mention_model.js';
-import { badgeText, excerpt, senderName } from '../../conversation/message_model.js';
-import { plainExcerpt } from '../../conversation/card/content/spoken_model.js';
+import { excerpt } from '../../core/words/excerpt.js';
+import { badgeText, senderName } from '../../conversation/message_model.js';
+import { plainExcerpt, plainPreview } from '../../markdown/plain_text_model.js';
 import { aboutChoice, choicesCalled } from '../models/choices_model.js';
 import { bareReference, iconOf, isGiven, isKnownKind } from '../../references/report_model.js';
 import { aboutSuggestion, agentsOf, askedElsewhere, byKind, conversationsFound, groupsAmong, memoriesFound, othersOf, saysMeaning, sourcesFor, suggestionGroups } from './suggestions_model.js';
@@ -48,7 +49,7 @@ function messageOption(hit) {
   const badge = badgeText({ message_index: hit.index, message_short_hash: hit.message_short_hash });
   return {
     value: { kind: 'message', hit },
-    content: row('chat-square-text', plainExcerpt(hit.preview, TITLE_LENGTH), `${senderName(hit, strings.sender)} · ${badge}`),
+    content: row('chat-square-text', plainPreview(hit.preview, TITLE_LENGTH), `${senderName(hit, strings.sender)} · ${badge}`),
   };
 }
 

@@ -6,7 +6,7 @@ import { withLabels } from '../../references/chips.js';
 import { findReferences } from '../../references/grammar.js';
 import { bareReference } from '../../references/report_model.js';
 import { branchTree } from '../branch_tree_model.js';
-import { plainExcerpt } from './content/spoken_model.js';
+import { plainExcerpt } from '../../markdown/plain_text_model.js';
 
 const words = strings.branches;
 const EXCERPT_LENGTH = 120;

@@ -14,6 +14,9 @@ function iconButton(name, label, attributes) {
   return element('button', { type: 'button', title: label, 'aria-label': label, ...attributes }, icon(name));
 }
 
+/** A message that is not stored yet has no number. */
+const named = (label, { message_index: index }) => (index ? `${label}: #${index}` : label);
+
 function copyButton(current) {
   const said = element('span', { class: 'copy-said', 'aria-live': 'polite' });
   const button = iconButton('copy', strings.copy.text, {
@@ -58,7 +61,8 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, tran
     'aria-haspopup': 'menu',
     onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
   });
-  const tools = element('span', { class: 'message-tools' }, copyButton(message), menu);
+  const copy = copyButton(message);
+  const tools = element('span', { class: 'message-tools' }, copy, menu);
   const node = element('header', { class: 'message-header' }, box, sender, unkept, pinned, edited, badge.node, badge.described, time, shortId, tools);
 
   async function showHistory() {
@@ -68,6 +72,8 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, tran
 
   function update(shown) {
     box.setAttribute('aria-label', strings.actions.select(shown.message_index));
+    copy.setAttribute('aria-label', named(strings.copy.text, shown));
+    menu.setAttribute('aria-label', named(strings.actions.open, shown));
     sender.textContent = senderName(shown, strings.sender);
     badge.update(shown);
     setHidden(badge.node, isUnkept(shown));

@@ -1,6 +1,7 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
-import { excerpt, memoriesUsed } from '../message_model.js';
+import { excerpt } from '../../core/words/excerpt.js';
+import { memoriesUsed } from '../message_model.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { createChip } from '../../references/chips.js';
 

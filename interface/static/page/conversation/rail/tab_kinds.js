@@ -13,7 +13,7 @@ import { branchList } from '../card/branch_tree.js';
 import { openFile } from '../card/content/files.js';
 import { branchTree } from '../branch_tree_model.js';
 import { loadThreads, openThread, showWantedThread } from '../threads/threads.js';
-import { plainExcerpt } from '../card/content/spoken_model.js';
+import { plainExcerpt } from '../../markdown/plain_text_model.js';
 import { senderName } from '../message_model.js';
 
 const words = railStrings;

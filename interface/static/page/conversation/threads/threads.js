@@ -7,7 +7,7 @@ import { threadStrings as words } from '../../strings/en/threads.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { element, replaceChildrenKeepingFocus, setHidden } from '../../ui/dom.js';
 import { headingOf, placeOfActivity, excerptOf, replyTarget } from '../activity_model.js';
-import { spokenText } from '../card/content/spoken_model.js';
+import { plainText } from '../../markdown/plain_text_model.js';
 import { showActivities } from '../transcript/activities.js';
 import { createThreadsApi } from './api.js';
 import { nested } from './threads_model.js';
@@ -115,7 +115,7 @@ function createActivities(threadId, page) {
 }
 
 /** The first words of a message may have marks of Markdown; what a person named the thread is its name. */
-const titleOf = ({ title, is_renamed: isRenamed }) => (isRenamed ? title : spokenText(title) || title);
+const titleOf = ({ title, is_renamed: isRenamed }) => (isRenamed ? title : plainText(title) || title);
 
 async function rename(thread, title, page) {
   const { askText } = await bring(() => import('../../ui/controls/dialog.js'));

@@ -1,6 +1,6 @@
 import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
-import { plainExcerpt } from '../card/content/spoken_model.js';
+import { plainExcerpt } from '../../markdown/plain_text_model.js';
 import { senderName } from '../message_model.js';
 import { withLabels } from '../../references/chips.js';
 import { element, replaceChildrenKeepingFocus, setHidden, uniqueId } from '../../ui/dom.js';

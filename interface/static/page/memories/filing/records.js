@@ -1,7 +1,7 @@
 /** Lists of named things that memories are filed under: entities and tags. */
 
 import { memoriesStrings } from '../../strings/en/memories.js';
-import { element } from '../../ui/dom.js';
+import { element, inRow } from '../../ui/dom.js';
 import { openMenu } from '../../ui/controls/menu.js';
 import { iconButton, referenceBadge } from '../controls.js';
 import { referenceTo } from '../memory_model.js';
@@ -15,7 +15,7 @@ const DEEPEST = 6;
  */
 export function recordRow(thing, { note, count, openLabel, onOpen, items, depth = 0 }) {
   const show = (at) => openMenu(menu, items, { label: memoriesStrings.panel.menu(thing.name), at });
-  const menu = iconButton('three-dots', memoriesStrings.list.more, () => show(), { 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
+  const menu = iconButton('three-dots', memoriesStrings.list.more, () => show(), { ...inRow(memoriesStrings.list.more, thing.name), 'aria-haspopup': 'menu', 'aria-expanded': 'false' });
   const row = element('li', { class: `memories-record memories-depth-${Math.min(depth, DEEPEST)}` },
     element('button', { type: 'button', class: 'memories-record-name', text: thing.name, title: openLabel, onclick: onOpen }),
     note ? element('span', { class: 'memories-note', text: note }) : null,

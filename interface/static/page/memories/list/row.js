@@ -2,7 +2,7 @@ import { icon } from '../../ui/icons.js';
 import { memoriesStrings } from '../../strings/en/memories.js';
 import { fullTime, shortTime } from '../../core/words/times.js';
 import { excerpt, isCurrent, marksOf, referenceTo, spoken } from '../memory_model.js';
-import { element } from '../../ui/dom.js';
+import { element, inRow } from '../../ui/dom.js';
 import { iconButton, referenceBadge } from '../controls.js';
 
 const words = memoriesStrings.list;
@@ -28,7 +28,7 @@ function plainFilter(name, value, onFilter) {
   });
 }
 
-function aboutNode(claim, { onFilter, onSource }) {
+function aboutNode(claim, what, { onFilter, onSource }) {
   const time = claim.updated_at || claim.created_at;
   return element('div', { class: 'memory-about' },
     ...marksOf(claim).map(markNode),
@@ -38,20 +38,21 @@ function aboutNode(claim, { onFilter, onSource }) {
     ...(claim.entities ?? []).map((entity) => filedUnder('entity', 'person', entity, onFilter)),
     ...(claim.tags ?? []).map((tag) => filedUnder('tag', 'tag', tag, onFilter)),
     claim.source?.message_id ? element('button', {
-      type: 'button', class: 'memory-filed memory-source', title: words.openSource, onclick: () => onSource(claim),
+      type: 'button', class: 'memory-filed memory-source', title: words.openSource, ...inRow(words.fromMessage, what), onclick: () => onSource(claim),
     }, icon('chat-square-text'), element('span', { text: words.fromMessage })) : null,
     element('time', { class: 'memory-time', datetime: time, title: fullTime(time), text: shortTime(time) }));
 }
 
-function toolsNode(claim, { onUse, onPin, onMenu }) {
+function toolsNode(claim, what, { onUse, onPin, onMenu }) {
   const use = element('button', {
-    type: 'button', class: 'btn btn-quiet memory-use', title: words.useTitle, onclick: () => onUse(claim),
+    type: 'button', class: 'btn btn-quiet memory-use', title: words.useTitle, ...inRow(words.use, what), onclick: () => onUse(claim),
   }, icon('plus-lg'), words.use);
-  const pin = iconButton(claim.pinned ? 'pin-angle-fill' : 'pin-angle', claim.pinned ? words.unpin : words.pin, () => onPin(claim), {
-    class: 'icon-button memory-pin', 'aria-pressed': String(Boolean(claim.pinned)),
+  const pinLabel = claim.pinned ? words.unpin : words.pin;
+  const pin = iconButton(claim.pinned ? 'pin-angle-fill' : 'pin-angle', pinLabel, () => onPin(claim), {
+    class: 'icon-button memory-pin', ...inRow(pinLabel, what), 'aria-pressed': String(Boolean(claim.pinned)),
   });
   const menu = iconButton('three-dots', words.more, () => onMenu(claim, menu), {
-    class: 'icon-button memory-menu', 'aria-haspopup': 'menu', 'aria-expanded': 'false',
+    class: 'icon-button memory-menu', ...inRow(words.more, what), 'aria-haspopup': 'menu', 'aria-expanded': 'false',
   });
   return element('div', { class: 'memory-tools' }, referenceBadge(referenceTo(claim)), isCurrent(claim) ? use : null, pin, menu);
 }
@@ -66,7 +67,8 @@ function toolsNode(claim, { onUse, onPin, onMenu }) {
  * @returns {HTMLLIElement}
  */
 export function memoryRow(claim, { selected, on }) {
-  const box = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.select(excerpt(claim.statement)) });
+  const what = excerpt(claim.statement);
+  const box = element('input', { type: 'checkbox', class: 'memory-select', 'aria-label': words.select(what) });
   box.checked = selected;
   box.addEventListener('click', (event) => on.onSelect(claim, box.checked, event.shiftKey));
   return element('li', { class: `memory${selected ? ' selected' : ''} status-${claim.status}`, 'data-claim-id': claim.claim_id, tabindex: '-1' },
@@ -74,6 +76,6 @@ export function memoryRow(claim, { selected, on }) {
     element('div', { class: 'memory-body' },
       element('p', { class: 'memory-statement', text: claim.statement }),
       ...(claim.warnings ?? []).map((text) => element('p', { class: 'memories-note', text })),
-      aboutNode(claim, on)),
-    toolsNode(claim, on));
+      aboutNode(claim, what, on)),
+    toolsNode(claim, what, on));
 }

@@ -2,7 +2,7 @@
 
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { excerpt, referenceTo, spoken } from '../memory_model.js';
-import { element } from '../../ui/dom.js';
+import { element, inRow } from '../../ui/dom.js';
 import { createPager } from '../list/pager.js';
 import { button, select } from '../controls.js';
 
@@ -119,7 +119,7 @@ export function planOutcome(plan, outcome, { onShow }) {
     element('li', { class: success ? 'result-ok' : 'result-failed' },
       element('span', { class: 'memories-result-text', text: plan.valueOf(index, 'statement') }),
       element('span', { class: 'memories-note', text: success ? words.result[action] ?? spoken(action) : error }),
-      success && id ? button(words.show, () => onShow(id), { class: 'memories-clear' }) : null));
+      success && id ? button(words.show, () => onShow(id), { class: 'memories-clear', ...inRow(words.show, excerpt(plan.valueOf(index, 'statement'))) }) : null));
   return element('div', { class: 'memories-outcome' },
     element('p', { role: 'status', text: words.done(counts.filter(([n]) => n).map(([n, say]) => say(n))) || words.execute(0) }),
     element('ul', { class: 'memories-results' }, ...rows));

@@ -1,16 +1,16 @@
 import { createMemoriesApi } from '../api.js';
 import { memoryStrings } from '../../strings/en/memory_proposals.js';
-import { spoken } from '../memory_model.js';
+import { excerpt, spoken } from '../memory_model.js';
 import { IngestionPlan } from './plan_model.js';
 import { asksToBeRemembered } from '../../conversation/message_model.js';
 import { attempt } from '../../ui/notices/attempts.js';
-import { element, whenReleased } from '../../ui/dom.js';
+import { element, inRow, whenReleased } from '../../ui/dom.js';
 import { showToast } from '../../ui/notices/toast.js';
 
 const words = memoryStrings.proposals;
 
-function button(label, onclick, kind = 'btn-quiet') {
-  return element('button', { type: 'button', class: `btn btn-sm ${kind}`, text: label, onclick });
+function button(label, onclick, kind = 'btn-quiet', more = {}) {
+  return element('button', { type: 'button', class: `btn btn-sm ${kind}`, text: label, onclick, ...more });
 }
 
 function factsOf(proposal) {
@@ -186,7 +186,7 @@ class ProposalCard {
     return element('li', { class: 'proposal' }, element('span', { class: 'proposal-text' },
       element('span', { class: 'proposal-statement', text: plan.valueOf(index, 'statement') }),
       element('span', { class: `proposal-about${success ? '' : ' proposal-failed'}`, text: outcome })),
-    success && claimId ? button(words.show, open) : null);
+    success && claimId ? button(words.show, open, 'btn-quiet', inRow(words.show, excerpt(plan.valueOf(index, 'statement')))) : null);
   }
 
   async #undo(auditIds) {

@@ -2,8 +2,8 @@
 
 import { memoriesTabStrings } from '../../strings/en/memories_tabs.js';
 import { shortTime } from '../../core/words/times.js';
-import { referenceTo, spoken } from '../memory_model.js';
-import { element } from '../../ui/dom.js';
+import { excerpt, referenceTo, spoken } from '../memory_model.js';
+import { element, inRow } from '../../ui/dom.js';
 import { createPager } from '../list/pager.js';
 import { button, createLoader, emptyBlock, field, referenceBadge } from '../controls.js';
 
@@ -19,14 +19,15 @@ function memberNode(claim, choice) {
     referenceBadge(referenceTo(claim)), choice);
 }
 
-function radio(name, value, label, onChange) {
-  const input = element('input', { type: 'radio', name, value, onchange: onChange });
+function radio(name, value, label, row, onChange) {
+  const input = element('input', { type: 'radio', name, value, ...inRow(label, row), onchange: onChange });
   return element('label', { class: 'memories-check-label' }, input, element('span', { text: label }));
 }
 
 /** A conflict with what is needed to decide it. `onResolve({winningClaimId, notes})`. */
 function openConflict(conflict, onResolve) {
   const name = `conflict-${conflict.conflict_set_id}`;
+  const first = excerpt(conflict.members[0]?.statement ?? '');
   let chosen = null;
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true, text: words.pick });
   const choose = (event) => {
@@ -40,12 +41,12 @@ function openConflict(conflict, onResolve) {
     resolve.disabled = true;
     await onResolve({ winningClaimId: chosen === BOTH ? undefined : chosen, notes: note.value.trim() });
     resolve.disabled = false;
-  }, { class: 'btn btn-primary' });
+  }, { class: 'btn btn-primary', ...inRow(words.resolve, first) });
   return element('fieldset', { class: 'memories-conflict' },
     element('legend', { text: words.title(conflict.members.length) }),
     element('p', { class: 'memories-note', text: [words.found(shortTime(conflict.created_at)), conflict.resolution_notes].filter(Boolean).join(' · ') }),
-    element('div', { class: 'memories-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, choose)))),
-    radio(name, BOTH, words.keepBoth, choose), field(words.note, note), problem, element('div', { class: 'memories-buttons' }, resolve));
+    element('div', { class: 'memories-sides' }, ...conflict.members.map((claim) => memberNode(claim, radio(name, claim.claim_id, words.choose, excerpt(claim.statement), choose)))),
+    radio(name, BOTH, words.keepBoth, first, choose), field(words.note, note), problem, element('div', { class: 'memories-buttons' }, resolve));
 }
 
 /** @param {ReturnType<typeof import('../page.js').createMemoriesPage>} page */

@@ -43,6 +43,7 @@ export function mountRules(place, { api, add, onChange }) {
       const chosen = await chooseConversation(api, { title: words.chooseRoom, none: words.everywhere });
       if (!chosen) return;
       show(chosen);
+      nameControls(button.closest('li'));
       onChange();
     }
 
@@ -51,14 +52,24 @@ export function mountRules(place, { api, add, onChange }) {
     return button;
   }
 
+  /** The check box and the button of a rule say of which one they are. */
+  function nameControls(item) {
+    const part = (name) => item.querySelector(`[data-rule=${name}]`);
+    const rule = `${part('kind').selectedOptions[0]?.textContent ?? ''}, ${part('room').title}`;
+    part('agents').setAttribute('aria-label', `${words.fromAgents}: ${rule}`);
+    part('remove').setAttribute('aria-label', `${words.remove}: ${rule}`);
+  }
+
   function row({ kind, room, title, fromAgents }) {
     const box = element('input', { class: 'form-check-input', type: 'checkbox', 'data-rule': 'agents' });
     box.checked = fromAgents;
     const item = element(
       'li', { class: 'agent-rule' }, kindField(kind), roomField(room, title),
       element('label', { class: 'form-check' }, box, element('span', { class: 'form-check-label', text: words.fromAgents })),
-      element('button', { type: 'button', class: 'btn btn-quiet', text: words.remove, onclick: () => remove(item) }),
+      element('button', { type: 'button', class: 'btn btn-quiet', 'data-rule': 'remove', text: words.remove, onclick: () => remove(item) }),
     );
+    nameControls(item);
+    item.addEventListener('change', () => nameControls(item));
     return item;
   }
 

@@ -1,5 +1,8 @@
+import { excerpt } from '../../../core/words/excerpt.js';
 import { strings } from '../../../strings/en/conversation.js';
-import { element, replaceWithFocus, whenReleased } from '../../../ui/dom.js';
+import { element, inRow, replaceWithFocus, whenReleased } from '../../../ui/dom.js';
+
+const LABEL_LENGTH = 100;
 
 /** @param {string} kind @param {object} payload @returns {string} */
 function wordsOf(kind, payload) {
@@ -23,7 +26,9 @@ export function createProposal(api) {
   const controls = element('div', { class: 'message-proposal-controls' });
   const problem = element('p', { class: 'notice notice-error', role: 'alert', hidden: true });
   const node = element('div', { class: 'message-proposal', hidden: true }, words, diff, controls, problem);
-  const button = (text, onclick) => element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text, onclick });
+  const button = (text, onclick) => element('button', {
+    type: 'button', class: 'btn btn-sm btn-quiet', text, ...inRow(text, excerpt(words.textContent, LABEL_LENGTH)), onclick,
+  });
   let shown = null;
   let isDeciding = false;
   // What was asked before the first decision may come after its answer, and is older.
