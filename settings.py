@@ -305,7 +305,7 @@ class Settings(BaseModel):
     )
     metrics_from: Annotated[tuple[str, ...], _reads(_each(_network))] = _setting(
         (),
-        "Addresses or networks, separated by commas, from which `GET /metrics` is answered without signing in. Behind "
+        "Addresses or networks, separated by commas, from which `GET /metrics` is answered without logging in. Behind "
         "a reverse proxy, name it in `ANAPHORA_TRUSTED_PROXIES`: otherwise everybody has its address.",
     )
     vault_folders: Annotated[Mapping[str, MappedFolder], _reads(_mapping(_vault_folder))] = _setting(

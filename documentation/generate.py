@@ -211,7 +211,7 @@ def _whole_text(view: object) -> str:
 
 
 def _wants(view: Any) -> str:
-    parts = ["anyone" if getattr(view, "is_public", False) else "signed in"]
+    parts = ["anyone" if getattr(view, "is_public", False) else "logged in"]
     for attribute, what in (("query_model", "query"), ("body_model", "body")):
         model = getattr(view, attribute, None)
         if model is not None and model.model_fields:

@@ -13,7 +13,7 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
 
 import tracing
-from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
+from endpoints.accounts import invitations, login, openid_login, password_reset
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.administration import views as administration_views
@@ -67,7 +67,7 @@ _NOUNS = (
     agent_views,
     attachment_views,
     account_views,
-    sign_in,
+    login,
     claims,
     states,
     conversation_views,
@@ -90,7 +90,7 @@ _NOUNS = (
     message_views,
     language_model_views,
     openapi,
-    openid_sign_in,
+    openid_login,
     page_views,
     installation,
     password_reset,

@@ -104,7 +104,7 @@ class LiveServer:
         raise AssertionError(f"the server never answered:\n{self.log()}")
 
     def client(self) -> Client:
-        """A client that has not signed in."""
+        """A client that has not logged in."""
         return Client(self.port)
 
     def log(self) -> str:
@@ -143,7 +143,7 @@ class LiveServer:
         return file
 
     def sign_up(self, email: str = "ada@example.org") -> Client:
-        """A client that has signed in to a new account, made over HTTP: the first by /setup, others by its owner."""
+        """A client that has logged in to a new account, made over HTTP: the first by /setup, others by its owner."""
         client = self.client()
         credentials = {"email": email, "password": PASSWORD}
         reply = client.post("/setup", credentials)
@@ -164,7 +164,7 @@ class LiveServer:
 
 
 def new_account(server: LiveServer, email: str | None = None, *, is_admin: bool = False) -> Client:
-    """Somebody with a new account, put into the server's store, and signed in. Without `email`, one nobody has yet."""
+    """Somebody with a new account, put into the server's store, and logged in. Without `email`, one nobody has yet."""
     email = email or f"person-{next(_numbers)}@example.org"
     database = open_store(server.users_dir, database_url=server.environ.get("DATABASE_URL") or None)
     who: dict[str, Any] = {"database": database, "user_email": email}

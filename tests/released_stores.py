@@ -149,7 +149,7 @@ def serving(data_dir: Path) -> Iterator[Flask]:
 
 
 class Teller:
-    """A signed-in person who fills a store by HTTP."""
+    """A logged-in person who fills a store by HTTP."""
 
     def __init__(self, app: Flask, email: str) -> None:
         self.email = email

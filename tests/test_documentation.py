@@ -201,6 +201,28 @@ def missing(named: dict[str, set[str]], is_there: Callable[[str], object]) -> di
     return {name: files for name, files in named.items() if not is_there(name)}
 
 
+def test_people_log_in_and_out_everywhere():
+    """The page, the documents and what the API says use one word for it."""
+    said = [
+        ROOT / "sentences.py",
+        ROOT / "settings.py",
+        *(ROOT / "interface" / "static" / "page" / "strings").rglob("*.js"),
+    ]
+    shown = [*(ROOT / "interface" / "templates").glob("*.html"), *(ROOT / "interface" / "strings").glob("*.json")]
+    told = [
+        *(ROOT / "documentation").rglob("*.md"),
+        ROOT / "README.md",
+        *(ROOT / "endpoints").rglob("*.py"),
+        *(ROOT / "chat").rglob("*.py"),
+    ]
+    other = re.compile(r"(?<!for )(?<!if )\bsign(?:ed|s|ing)?[ -](?:in|out)\b", re.IGNORECASE)
+    assert [
+        (file.name, found)
+        for file in (*said, *shown, *told)
+        for found in other.findall(file.read_text(encoding="utf-8"))
+    ] == []
+
+
 def test_the_commands_that_documents_name_are_there(tmp_path):
     app = documented_app(str(tmp_path))
     try:

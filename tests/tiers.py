@@ -41,7 +41,7 @@ _THOROUGH = (
     "tests/database/test_many_people.py",
     "tests/deploy/",
     "tests/endpoints/accounts/test_account_deletion.py",
-    "tests/endpoints/accounts/test_openid_sign_in.py",
+    "tests/endpoints/accounts/test_openid_login.py",
     "tests/endpoints/attachments/",
     "tests/endpoints/export/",
     "tests/endpoints/imports/",

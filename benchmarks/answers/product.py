@@ -125,7 +125,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """Somebody who is signed in. references: how each source is named by hand."""
+    """Somebody who is logged in. references: how each source is named by hand."""
 
     client: FlaskClient
     references: dict[Any, str]
@@ -147,7 +147,7 @@ def _named(reports: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
 def _stored(history: AnswerHistory, app: Flask, state: AppState) -> _Person:
     """An account with everything in the history."""
     email = f"person-{history.number}@example.org"
-    create_user(database=state.database, user_email=email, password="not used to sign in", is_admin=False)
+    create_user(database=state.database, user_email=email, password="not used to log in", is_admin=False)
     _open_knowledge(state)
     client = app.test_client()
     client.set_cookie(SESSION_COOKIE, create_session(database=state.database, user_email=email))

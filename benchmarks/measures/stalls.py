@@ -279,7 +279,7 @@ def _environ(address: str, load: Load) -> dict[str, str]:
 
 
 def _person(server: LiveServer, email: str) -> Client:
-    """A client that has signed in to a new account, made by the owner of the seeded data."""
+    """A client that has logged in to a new account, made by the owner of the seeded data."""
     made = server.sign_in(EMAIL).post("/users", {"email": email, "password": PASSWORD})
     assert made.status == 201, made.text
     return server.sign_in(email)

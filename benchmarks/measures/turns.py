@@ -157,7 +157,7 @@ def stored(client: Client, conversation_id: str, text: str) -> bool:
 
 @contextmanager
 def serving(folder: Path, model: str, root: Path = ROOT, /, **settings: str) -> Iterator[tuple[LiveServer, Client]]:
-    """A real server whose answers come from the model of this name, and a client that is signed in.
+    """A real server whose answers come from the model of this name, and a client that is logged in.
 
     root: whose code runs.
     """

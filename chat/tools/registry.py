@@ -78,7 +78,7 @@ class NotSignedInError(ToolError):
     code = "unauthorized"
 
     def __init__(self) -> None:
-        super().__init__("Please sign in.")
+        super().__init__("Please log in.")
 
 
 class ConsentNeededError(ToolError):

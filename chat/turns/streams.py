@@ -160,4 +160,4 @@ def signed_out(seq: int) -> bytes:
 
     The answer itself is not over: whoever logs in again can watch the rest of it.
     """
-    return events.encode(events.error(code="unauthorized", message="Please sign in."), seq=seq) + b"\n"
+    return events.encode(events.error(code="unauthorized", message="Please log in."), seq=seq) + b"\n"

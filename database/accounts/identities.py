@@ -78,7 +78,7 @@ def create_account(
 
 
 def link(*, database: Database, identity: Identity, proved: UserRow, by: Actor | None = None) -> None:
-    """Let the identity sign in to an account that exists; the caller has checked that both are the same person's.
+    """Let the identity log in to an account that exists; the caller has checked that both are the same person's.
 
     proved: the account, whose password the person has proved. by: that person.
 
@@ -97,7 +97,7 @@ def link(*, database: Database, identity: Identity, proved: UserRow, by: Actor |
 
 
 def disconnect(*, database: Database, user_email: str, by: Actor) -> int:
-    """Let no identity sign in to an account any more, and end its sessions; how many identities there were.
+    """Let no identity log in to an account any more, and end its sessions; how many identities there were.
 
     by: the administrator who does. Raises UserNotFoundError.
     """

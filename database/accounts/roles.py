@@ -1,4 +1,4 @@
-"""The roles of accounts: administrators and members. One administrator who can sign in always stays."""
+"""The roles of accounts: administrators and members. One administrator who can log in always stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def set_role(
 
     Raises:
         UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can sign in.
+        LastAdministratorError: it is the only administrator who can log in.
     """
     key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
 

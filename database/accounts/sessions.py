@@ -1,4 +1,4 @@
-"""Sessions of signed-in users. The browser holds the token; the store holds its hash."""
+"""Sessions of logged-in users. The browser holds the token; the store holds its hash."""
 
 from __future__ import annotations
 
@@ -149,6 +149,6 @@ def revoke_all_sessions(*, database: Database, user_email: str, except_token: st
 
 
 def end_session(*, database: Database, token: str) -> None:
-    """Sign out: end the session of this token, if there is one."""
+    """Log out: end the session of this token, if there is one."""
     gone = delete(sessions).where(_c.session_hash == fingerprint(token))
     database.write(lambda connection: connection.execute(gone).rowcount)

@@ -43,11 +43,11 @@ class Limit:
 
 
 def login_limits(user_email: str, address: str, *, device: str | None = None) -> tuple[Limit, ...]:
-    """The limits for signing in to `user_email` from `address`, whether or not the account exists.
+    """The limits for logging in to `user_email` from `address`, whether or not the account exists.
 
     The first limit counts this account and address. The others stop one address that tries many accounts, and many
     addresses that try one account; they wait at most a minute, and do not apply to a `device` from which the owner has
-    signed in before, so that attackers can't lock the owner out there.
+    logged in before, so that attackers can't lock the owner out there.
     """
     if device is not None:
         return (Limit(subject=f"device {device}"),)
@@ -114,7 +114,7 @@ def longest_wait(*, database: Database, limits: Sequence[Limit]) -> int:
 
 
 def clear_failures(*, database: Database, subject: str) -> None:
-    """Delete the failures of `subject` after a successful sign-in."""
+    """Delete the failures of `subject` after a successful login."""
     forget = delete(login_attempts).where(_c.subject == _key(subject))
     database.write(lambda connection: connection.execute(forget).rowcount)
 

@@ -169,7 +169,7 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
 
     Raises:
         UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can sign in.
+        LastAdministratorError: it is the only administrator who can log in.
     """
     key, moment = account_key(user_email), now_iso()
 
@@ -194,7 +194,7 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
 
 
 def is_only_administrator(connection: Connection, key: str) -> bool:
-    """Whether this account is the only administrator who can sign in. key: an `account_key`.
+    """Whether this account is the only administrator who can log in. key: an `account_key`.
 
     Ask in the transaction that takes that from the account: of two administrators who shut each other out at once, the
     second is then the only one.

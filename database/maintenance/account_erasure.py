@@ -81,7 +81,7 @@ def close_account(*, database: Database, user_email: str, by: Actor | None = Non
 
     Raises:
         UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can sign in, and there are other accounts.
+        LastAdministratorError: it is the only administrator who can log in, and there are other accounts.
     """
     key, moment = account_key(user_email), now_iso()
 

@@ -1,1 +1,1 @@
-"""Signing in, accounts and what belongs to them."""
+"""Logging in, accounts and what belongs to them."""

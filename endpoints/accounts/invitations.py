@@ -17,7 +17,7 @@ from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .sign_in import card_page, refuse_password_sign_in, shown_again_in, signed_in, themself
+from .login import card_page, refuse_password_sign_in, shown_again_in, signed_in, themself
 from .views import require_administrator
 
 blueprint = Blueprint("invitations", __name__)

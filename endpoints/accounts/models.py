@@ -29,7 +29,7 @@ MOST_ACCOUNTS = 500
 
 
 class Credentials(Model):
-    """Credentials to sign in with."""
+    """Credentials to log in with."""
 
     model_config = ConfigDict(extra="ignore")
     email: Annotated[Text, Field(max_length=256)]

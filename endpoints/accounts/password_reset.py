@@ -16,7 +16,7 @@ from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .sign_in import refuse_password_sign_in, shown_again_in, signed_in
+from .login import refuse_password_sign_in, shown_again_in, signed_in
 from .views import require_administrator
 
 blueprint = Blueprint("password_links", __name__)
@@ -58,7 +58,7 @@ def reset_page(token: str) -> BaseResponse:
 @fails("password_link_not_found", "unauthorized", "password_sign_in_off")
 @works(Work.PASSWORD)
 def reset_password(token: str, body: account_models.PasswordReset) -> BaseResponse:
-    """Set a new password by a link, which is used up, and sign in; 404 for a link that is not valid.
+    """Set a new password by a link, which is used up, and log in; 404 for a link that is not valid.
 
     All sessions of the account end. Its API tokens are revoked unless `keep_tokens` is set.
     """
@@ -71,7 +71,7 @@ def reset_password(token: str, body: account_models.PasswordReset) -> BaseRespon
 
 
 def _owner_of(token: str) -> str:
-    """Whose password the link sets. Failures are throttled by address, as those of signing in are."""
+    """Whose password the link sets. Failures are throttled by address, as those of logging in are."""
     database = current_state().database
     subject = throttle.login_subject("password link", request.remote_addr or "")
     seconds = throttle.seconds_to_wait(database=database, subject=subject)

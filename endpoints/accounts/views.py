@@ -25,7 +25,7 @@ from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .sign_in import signed_in, user_info
+from .login import signed_in, user_info
 
 blueprint = Blueprint("accounts", __name__)
 
@@ -102,7 +102,7 @@ def change_role(user_email: str, body: account_models.AccountRole) -> None:
 @blueprint.get("/get_user_info")
 @answers(account_models.UserInfo)
 def get_user_info() -> object:
-    """Who is signed in."""
+    """Who is logged in."""
     return user_info(users.get_user(**current_user_scope()))
 
 
@@ -121,7 +121,7 @@ def rename(body: account_models.OwnName) -> object:
 def choose_language(body: account_models.OwnLanguage) -> BaseResponse:
     """Choose the language of the account's pages; null for what the browser asks for.
 
-    This browser remembers it for the sign-in page.
+    This browser remembers it for the login page.
     """
     users.choose_language(**current_user_scope(), language=body.language)
     answer = ok()
@@ -206,7 +206,7 @@ def delete_user(user_email: str) -> Response:
 @blueprint.get("/sessions")
 @answers(list[sessions.Session])
 def list_sessions() -> object:
-    """Where the account is signed in, this session marked."""
+    """Where the account is logged in, this session marked."""
     access = current_access()
     secret = access.credential if access.by == "session" else None
     return sessions.list_sessions(**current_user_scope(), current_token=secret)
@@ -215,14 +215,14 @@ def list_sessions() -> object:
 @blueprint.delete("/sessions/<session_id>")
 @answers(http_models.Done)
 def revoke_session(session_id: str) -> None:
-    """Sign out one place."""
+    """Log out one place."""
     sessions.revoke_session(**current_user_scope(), session_id=session_id)
 
 
 @blueprint.delete("/sessions")
 @answers(http_models.Done)
 def revoke_other_sessions() -> None:
-    """Sign out every place but this one."""
+    """Log out every place but this one."""
     access = current_access()
     kept = access.credential if access.by == "session" else None
     sessions.revoke_all_sessions(**current_user_scope(), except_token=kept)

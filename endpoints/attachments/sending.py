@@ -16,7 +16,7 @@ from endpoints.http.validation import UPLOAD_TYPE
 
 _SANDBOX = "default-src 'none'; sandbox"
 _ASKED_AGAIN = "private, no-cache"
-"""Whoever signs out, or erases a file, has it in no cache that answers without asking here."""
+"""Whoever logs out, or erases a file, has it in no cache that answers without asking here."""
 _SHOWN = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 SENT_TYPES = (UPLOAD_TYPE, *_SHOWN.values())
 """The media types of such responses."""

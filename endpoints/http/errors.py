@@ -52,7 +52,7 @@ class InvalidRequestError(RequestError):
 class UnauthorizedError(RequestError):
     """No valid credentials were sent."""
 
-    def __init__(self, message: str = "Please sign in.") -> None:
+    def __init__(self, message: str = "Please log in.") -> None:
         super().__init__(message)
 
 

@@ -150,7 +150,7 @@ def still_valid(database: Database, accesses: Collection[Access]) -> set[Access]
 
 
 def find_out_who_asks(request: Request, state: AppState, view: View | None) -> Response | None:
-    """Accept a bearer token or a session's cookie; redirect browsers without either to the sign-in page."""
+    """Accept a bearer token or a session's cookie; redirect browsers without either to the login page."""
     if request.blueprint in _ASKED_BY_ANYBODY and is_public(view):
         return None  # nor does it take a store that can be read
     this, environ = request_id(), request.environ

@@ -22,7 +22,7 @@ _Values = Mapping[tuple[str, ...], float]
 @answers(None, media="text/plain")
 @fails("unauthorized")
 def metrics() -> Response:
-    """Figures in Prometheus' text format; for whoever is signed in, and from the addresses of ANAPHORA_METRICS_FROM."""
+    """Figures in Prometheus' text format; for whoever is logged in, and from the addresses of ANAPHORA_METRICS_FROM."""
     if not _comes_from_scraper():
         current_access()
     state = current_state()

@@ -291,7 +291,7 @@ class Bridge:
         if kind not in OF_STRANGERS:
             client = await self._person(scope, gone=gone)
         if client is None:
-            kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not signed in
+            kind, client = Work.SHORT, _address(scope)  # the guards send those away who have not logged in
         environ = environ_of(scope, content)
         if route is not None:
             environ[ROUTE] = route

@@ -157,7 +157,7 @@ class RequestBody:
         return await self._read(most=most, until=until, slowest=None)
 
     async def read_of_person(self, person: str, *, most: int) -> bytes:
-        """All of it, for a signed-in user, who may take longer for more. Raises as `read_of_stranger`."""
+        """All of it, for a logged-in user, who may take longer for more. Raises as `read_of_stranger`."""
         held = self._held
         self.release()
         self._person = person
@@ -166,7 +166,7 @@ class RequestBody:
         return await self._read(most=most, until=begun + _GRACE_SECONDS, slowest=_SLOWEST_BYTES_A_SECOND)
 
     async def write_of_person(self, person: str, file: Target, *, most: int) -> None:
-        """Write all of it into `file`, for a signed-in user, little of it in memory. Raises as `read_of_stranger`."""
+        """Write all of it into `file`, for a logged-in user, little of it in memory. Raises as `read_of_stranger`."""
         if self.declared is not None and self.declared > most:
             raise _too_large()
         self._person = person

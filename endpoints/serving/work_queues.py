@@ -138,7 +138,7 @@ class WorkPool:
     """The threads and the queue of one kind of work. Used on the server's loop only.
 
     places: how many jobs may run and wait at once. share: how many of them one client (a user, or an address before
-    sign-in) may have; with `shared`, in all processes together. at_once: for how many of its jobs one client may have a
+    login) may have; with `shared`, in all processes together. at_once: for how many of its jobs one client may have a
     thread; None: for as many as leave one thread to others.
     """
 

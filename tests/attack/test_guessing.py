@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from database.accounts import throttle
 from database.connection import open_store
 from database.schema import login_attempts
-from endpoints.accounts.sign_in import DEVICE_COOKIE
+from endpoints.accounts.login import DEVICE_COOKIE
 from settings import Settings
 from tests.attack.server_of_guesses import PROGRAM, Guesses
 from tests.endpoints.conftest import PASSWORD, Person
@@ -49,7 +49,7 @@ def program() -> str:
 
 @pytest.fixture
 def guess(app: Flask, guesses: Guesses, kept: int, is_at_two_processes: bool, monkeypatch: pytest.MonkeyPatch) -> Guess:
-    """Sign in: guess("ada@example.org", address="192.0.2.1"). No time passes by itself, however slow the machine is."""
+    """Log in: guess("ada@example.org", address="192.0.2.1"). No time passes by itself, however slow the machine is."""
     if not is_at_two_processes:
         for module, name, value in guesses.replacements(kept=kept):
             monkeypatch.setattr(module, name, value)

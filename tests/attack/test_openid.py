@@ -13,9 +13,9 @@ from joserfc.jwk import OctKey, RSAKey
 
 from database.accounts import throttle
 from database.accounts.throttle import provider_limits
-from endpoints.accounts import openid, openid_sign_in
+from endpoints.accounts import openid, openid_login
 from settings import Settings
-from tests.endpoints.accounts.test_openid_sign_in import (
+from tests.endpoints.accounts.test_openid_login import (
     BROWSER,
     EMAIL,
     accounts,
@@ -25,7 +25,7 @@ from tests.endpoints.accounts.test_openid_sign_in import (
     shared_provider,
     who,
 )
-from tests.endpoints.accounts.test_openid_sign_in import provider as truthful_provider
+from tests.endpoints.accounts.test_openid_login import provider as truthful_provider
 from tests.endpoints.conftest import Person
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OLD_FASHIONED, Forged, Provider, query_of
 
@@ -137,7 +137,7 @@ def test_a_login_that_takes_too_long_is_refused(
     provider.knows("u1", EMAIL)
     client = app.test_client()
     back = provider.answer_for(begin(client), "u1")
-    monkeypatch.setattr(openid_sign_in, "_SECONDS", -1)
+    monkeypatch.setattr(openid_login, "_SECONDS", -1)
     assert is_refused(client.get(back, headers=BROWSER), 400, "sign_in_expired")
 
 

@@ -1,4 +1,4 @@
-"""Signing in, staying signed in, and requests that somebody else's page makes."""
+"""Logging in, staying logged in, and requests that somebody else's page makes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from endpoints.accounts.sign_in import WELCOME
+from endpoints.accounts.login import WELCOME
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
 

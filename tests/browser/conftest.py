@@ -87,7 +87,7 @@ def server(shared_server: LiveServer, shared_model: RecordingModel) -> LiveServe
 
 @pytest.fixture
 def newcomer(server: LiveServer, administrator: Client) -> Callable[[], Client]:
-    """Makes an account on the shared server, signed in, with nothing in it yet."""
+    """Makes an account on the shared server, logged in, with nothing in it yet."""
     assert administrator
     return lambda: new_account(server)
 

@@ -1,4 +1,4 @@
-"""The page in each of its languages: chosen in the settings, read on a few screens, kept for the sign-in page."""
+"""The page in each of its languages: chosen in the settings, read on a few screens, kept for the login page."""
 
 from __future__ import annotations
 

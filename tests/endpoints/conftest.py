@@ -1,4 +1,4 @@
-"""One application a test, over a store of its own, with people who are signed in."""
+"""One application a test, over a store of its own, with people who are logged in."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def with_shared_routes(settings: Settings, models: ModelRoles) -> Flask:
 
 
 def account(app: Flask, email: str, *, is_admin: bool = False) -> Person:
-    """Somebody with a new account who has signed in."""
+    """Somebody with a new account who has logged in."""
     database = app.extensions[EXTENSION].database
     create_user(database=database, user_email=email, password=PASSWORD, is_admin=is_admin)
     client = app.test_client()
@@ -243,7 +243,7 @@ def watch_answers(app: Flask) -> list[str]:
 
 @pytest.fixture
 def person(app: Flask) -> Callable[..., Person]:
-    """Makes an account and signs in: person("ada@example.org")."""
+    """Makes an account and logs in: person("ada@example.org")."""
     return partial(account, app)
 
 

@@ -137,7 +137,7 @@ test('who leaves is not reconnected', async () => {
   await assert.rejects(following, { name: 'TypeError' });
 });
 
-const signedOut = (seq) => ({ seq, text: '', status: '', error: { code: 'unauthorized', message: 'Please sign in.' } });
+const signedOut = (seq) => ({ seq, text: '', status: '', error: { code: 'unauthorized', message: 'Please log in.' } });
 
 test('an answer whose session has ended is asked for again, which tells that nobody is logged in', async () => {
   const refused = new ApiError({ status: 401, code: 'unauthorized' });

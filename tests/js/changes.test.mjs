@@ -218,7 +218,7 @@ test('the last line of a session that has ended is no change, and the next answe
   await world.say();
   world.refusals = [new ApiError({ status: 401 })];
   const [stream] = world.streams;
-  stream.send({ seq: 1, text: '', status: '', error: { code: 'unauthorized', message: 'Please sign in.' } });
+  stream.send({ seq: 1, text: '', status: '', error: { code: 'unauthorized', message: 'Please log in.' } });
   stream.end();
   for (let turn = 0; turn < 6; turn += 1) await settled();
   assert.deepEqual([tab.seen, tab.resets, tab.ended?.status], [[1], 0, 401]);

@@ -138,7 +138,7 @@ test('a changed text under an id that the server knows is a message of its own',
 });
 
 test('what waits for the person is not tried again by itself', async () => {
-  const { outbox, pauses } = await openTab(createMemory(), () => { throw new ApiError({ status: 401, code: 'unauthorized', message: 'Please sign in.' }); });
+  const { outbox, pauses } = await openTab(createMemory(), () => { throw new ApiError({ status: 401, code: 'unauthorized', message: 'Please log in.' }); });
   await outbox.add(MESSAGE);
   assert.deepEqual([outbox.stateOf(outbox.entries[0]), pauses.length], ['delayed', 0]);
 });

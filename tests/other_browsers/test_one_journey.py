@@ -1,4 +1,4 @@
-"""One journey in each browser: sign in, send, refer to a message, reload, see what a second window does."""
+"""One journey in each browser: log in, send, refer to a message, reload, see what a second window does."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Visitor:
 
 
 def talk_about_tomatoes(ada: Visitor, server: LiveServer, model: RecordingModel) -> str:
-    """Sign in, ask, and ask again about the answer by its reference. Returns the address of the conversation."""
+    """Log in, ask, and ask again about the answer by its reference. Returns the address of the conversation."""
     model.scripts["main"] = saying("Twice a week, ", "in the morning.")
     client = server.sign_up("ada@example.org")
     ada.browser.get(f"{server.url}/login")

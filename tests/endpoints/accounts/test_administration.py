@@ -114,7 +114,7 @@ def test_somebody_is_found_by_a_part_of_the_address_or_the_name(path: str, app: 
 
 
 def live_long(database: Database, first: int, people: int) -> None:
-    """So many people who have written, stored files and documents and signed in on each of the last 40 days."""
+    """So many people who have written, stored files and documents and logged in on each of the last 40 days."""
     emails = [f"person-{number:04}@example.org" for number in range(first, first + people)]
     accounts = [new_account(email, "", "", is_admin=False) for email in emails]
     today = datetime.now(UTC)

@@ -17,7 +17,7 @@ from database.accounts.throttle import Limit
 from database.connection import open_store
 from database.engine import clock
 from settings import Settings
-from tests.endpoints.accounts.test_openid_sign_in import (
+from tests.endpoints.accounts.test_openid_login import (
     BROWSER,
     EMAIL,
     is_refused,
@@ -69,7 +69,7 @@ def test_an_invitation_makes_one_account_and_its_receiver_is_in(app: Flask, grac
     assert (page.status_code, page.headers["Referrer-Policy"]) == (200, "no-referrer")
     assert BOB in page.get_data(as_text=True)
     assert accept(client, path).status_code == 200
-    assert who(client) == {"user_email": BOB, "name": "Bob", "is_admin": False}
+    assert who(client) == {"user_email": BOB, "name": "Bob", "is_admin": False, "language": None}
     assert refused(accept(app.test_client(), path, "eve@example.org")) == (404, "invitation_not_found")
     assert grace.get("/invitations").json == []
 
@@ -287,6 +287,6 @@ def test_an_invitation_is_accepted_by_the_provider_where_there_are_no_passwords(
     assert is_refused(other, 400, "bad_request")
     client = app.test_client()
     log_in_invited(client, provider, provider.knows("u1", EMAIL), path)
-    assert who(client) == {"user_email": EMAIL, "name": "Ada Lovelace", "is_admin": True}
+    assert who(client) == {"user_email": EMAIL, "name": "Ada Lovelace", "is_admin": True, "language": None}
     late = log_in_invited(app.test_client(), provider, provider.knows("u2", BOB), path)
     assert is_refused(late, 404, "invitation_not_found")

@@ -31,7 +31,7 @@ def watched(person: Person, **query: object) -> Iterator[dict[str, Any]]:
 
 def signed_out_after(seq: int) -> dict[str, Any]:
     """The last line of a stream whose session or token has ended."""
-    return {"seq": seq, "text": "", "status": "", "error": {"code": "unauthorized", "message": "Please sign in."}}
+    return {"seq": seq, "text": "", "status": "", "error": {"code": "unauthorized", "message": "Please log in."}}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ SAYING = (
     "endpoints/messages/views.py",
     "database/accounts/users.py",
     "database/engine/errors.py",
-    "endpoints/accounts/sign_in.py",
+    "endpoints/accounts/login.py",
     "endpoints/http/error_responses.py",
     "endpoints/http/errors.py",
 )
@@ -111,7 +111,7 @@ def test_the_language_of_the_account_comes_first_and_stays_in_the_browser(app: F
     assert language_of(ada.client, "/settings", "es") == "es"
     assert ada.put("/language", json={"language": "de"}).status_code == 200
     assert language_of(ada.client, "/settings", "es") == "de"
-    # Another browser of the same person learns it when they sign in, and keeps it when they sign out.
+    # Another browser of the same person learns it when they log in, and keeps it when they log out.
     other = app.test_client()
     assert language_of(other, "/login", "es") == "es"
     credentials = {"email": ada.email, "password": PASSWORD}

@@ -64,7 +64,7 @@ def test_an_answer_s_stream_ends_with_its_session_and_the_answer_goes_on(app: Fl
     asyncio.run(scene())
     *_, before, last = lines_of(asking)
     assert last == {
-        "seq": before["seq"], "text": "", "status": "", "error": {"code": "unauthorized", "message": "Please sign in."}
+        "seq": before["seq"], "text": "", "status": "", "error": {"code": "unauthorized", "message": "Please log in."}
     }  # fmt: skip
     assert asking.sent[-1].get("more_body", False) is False
     assert bridge._streams._open == {}
@@ -125,7 +125,7 @@ def test_nothing_is_asked_while_nobody_watches(app: Flask, monkeypatch: pytest.M
 
 def test_a_server_looks_by_itself(shared_server: LiveServer, shared_model: RecordingModel) -> None:
     shared_model.scripts["main"] = saying("one ", "two", pause_after=1)
-    email = "signed-out@example.org"
+    email = "logged-out@example.org"
     client, elsewhere = new_account(shared_server, email), shared_server.sign_in(email)
     events = client.send(client.create_conversation(), "Count")
     ids = until_text(events)

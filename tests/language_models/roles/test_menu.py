@@ -133,7 +133,7 @@ def test_a_provider_that_is_not_there_is_named_without_the_password_in_its_addre
 
 def test_a_list_that_fails_in_no_foreseen_way_is_not_waited_for(tmp_path: Path) -> None:
     async def look() -> ModelMenu:
-        # Two ways to sign in at once, which the client refuses by an error of its own.
+        # Two ways to log in at once, which the client refuses by an error of its own.
         models = roles(tmp_path, openai_base_url="http://somebody:secret@127.0.0.1:9/v1", openai_api_key="key")
         menu = await until_known(models, phase="failed")
         await models.aclose()

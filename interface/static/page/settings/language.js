@@ -1,4 +1,4 @@
-/** The language of the pages: the account's, and this browser's where nobody is signed in. */
+/** The language of the pages: the account's, and this browser's where nobody is logged in. */
 
 import { settingsStrings as words } from '../strings/en/settings.js';
 import { attempt } from '../ui/notices/attempts.js';

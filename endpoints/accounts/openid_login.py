@@ -39,7 +39,7 @@ from sentences import say
 from settings import Settings
 
 from . import models as account_models
-from .sign_in import WRONG, begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
+from .login import WRONG, begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
 
 if TYPE_CHECKING:
     from .openid import OpenIDProvider

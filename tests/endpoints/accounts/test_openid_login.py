@@ -112,7 +112,7 @@ def test_the_first_login_makes_an_account_and_later_ones_find_it_by_its_subject(
     client = app.test_client()
     answer = log_in(client, provider, subject)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/interface/?welcome=1")
-    assert who(client) == {"user_email": EMAIL, "name": "Ada Lovelace", "is_admin": False}
+    assert who(client) == {"user_email": EMAIL, "name": "Ada Lovelace", "is_admin": False, "language": None}
     # The address at the provider may change; the account stays.
     provider.knows("u1", "ada.king@example.org")
     again = app.test_client()

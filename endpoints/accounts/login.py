@@ -1,4 +1,4 @@
-"""Signing in and out, and the first account."""
+"""Logging in and out, and the first account."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def shown_again_in(template: str) -> Callable[[View], View]:
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 @fails("store_incomplete")
 def login_page() -> BaseResponse:
-    """The sign-in page; while there is no account, the way to `/setup`, where passwords are used."""
+    """The login page; while there is no account, the way to `/setup`, where passwords are used."""
     if by_password() and not users.any_user_exists(database=current_state().database):
         return redirect("/setup")
     has_left = request.args.get("left") == "1"
@@ -89,7 +89,7 @@ def login_page() -> BaseResponse:
 @fails("unauthorized", "password_sign_in_off")
 @works(Work.PASSWORD)
 def login(body: account_models.Credentials) -> BaseResponse:
-    """Sign in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
+    """Log in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
     refuse_password_sign_in()
     return signed_in(verified(body), next_page=body.next)
 
@@ -129,7 +129,7 @@ def setup_page() -> BaseResponse:
 @fails("conflict", "store_incomplete", "password_sign_in_off")
 @works(Work.PASSWORD)
 def setup(body: account_models.FirstAccount) -> BaseResponse:
-    """Make the first account, an administrator's, and sign in; 409 once there is one.
+    """Make the first account, an administrator's, and log in; 409 once there is one.
 
     Also 409 (`store_incomplete`) while the data folder holds somebody's things and no account.
     """
@@ -218,7 +218,7 @@ def user_info(user: users.UserRow) -> dict[str, object]:
 
 
 def safe_next(target: str) -> str:
-    """`target` if it is a local address, else "": signing in must not redirect to other sites."""
+    """`target` if it is a local address, else "": logging in must not redirect to other sites."""
     parts = urlsplit(target) if target.isprintable() else None
     if parts is None or parts.scheme or parts.netloc or not target.startswith("/"):
         return ""
@@ -242,14 +242,14 @@ def verified(body: account_models.Credentials) -> users.UserRow:
 
 
 def _known_device(user_email: str) -> str | None:
-    """The name of the browser that asks, where `user_email` has signed in from it before."""
+    """The name of the browser that asks, where `user_email` has logged in from it before."""
     nonce, _, _ = request.cookies.get(DEVICE_COOKIE, "").partition(".")
     valid = nonce and hmac.compare_digest(request.cookies[DEVICE_COOKIE].encode(), _device(user_email, nonce).encode())
     return nonce if valid else None
 
 
 def _device(user_email: str, nonce: str) -> str:
-    """The cookie that says that `user_email` has signed in from the browser named `nonce`; it signs nobody in."""
+    """The cookie that says that `user_email` has logged in from the browser named `nonce`; it logs nobody in."""
     said = f"device\0{users.normalise_email(user_email)}\0{nonce}".encode("utf-8", "surrogatepass")
     secret = current_state().settings.secret_key.encode()
     return f"{nonce}.{hmac.new(secret, said, hashlib.sha256).hexdigest()}"
