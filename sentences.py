@@ -26,6 +26,7 @@ _TURN = {
     "inbox_paused": "{agent} has answered {count} times within an hour, as often as it may by itself. What is left "
     "waits in its inbox.",
     "inbox_waits": "{agent} waits with its answer to #{short_id}.",
+    "inbox_not_given": "{agent} was not given all of what #{short_id} names.",
     "inbox_failed": "{agent} could not answer #{short_id}.",
     "inbox_crashed": "The server stopped {count} times while this was answered.",
     "model_gone": "{model}, which this conversation has chosen, is not there any more: {instead} answers instead.",
