@@ -90,14 +90,15 @@ class Conversation:
 
         async def journey() -> AsyncGenerator[events.Event, None]:
             try:
-                keep = partial(steps.keep_report, turn, self._history)
-                gathering = Gathering() if is_plain else await gathered(turn, partial(self._gather, turn), keep)
+                keep, gather = partial(steps.keep_report, turn, self._history), partial(self._gather, turn)
+                gathering = Gathering() if is_plain else await gathered(turn, gather, keep)
                 yield events.references(gathering.context.report_dicts())
                 yield events.message_ids(turn.accepted.message_ids())
                 context = await completed(turn, gathering.go_on(), keep)
                 if context.report != gathering.context.report:
                     yield events.references(context.report_dicts())
-                async for event in steps.answers(turn, context, keep=keep, go_on=self._finish_and_go_on):
+                rest_on = steps.AnswerContext(context=context, keep=keep, gather=gather)
+                async for event in steps.answers(turn, rest_on, go_on=self._finish_and_go_on):
                     yield event
             except ModelError as error:
                 yield turn.of_answer(steps.failed(turn, error.code, error.message))

@@ -26,6 +26,7 @@ _TURN = {
     "inbox_paused": "{agent} has answered {count} times within an hour, as often as it may by itself. What is left "
     "waits in its inbox.",
     "inbox_waits": "{agent} waits with its answer to #{short_id}.",
+    "inbox_not_given": "{agent} was not given all of what #{short_id} names.",
     "inbox_failed": "{agent} could not answer #{short_id}.",
     "inbox_crashed": "The server stopped {count} times while this was answered.",
     "model_gone": "{model}, which this conversation has chosen, is not there any more: {instead} answers instead.",
@@ -359,6 +360,11 @@ _REFUSALS = {
     "file_type_unknown": "Files of this type can neither be shown nor read here.",
     "half_a_character": "The text has half a character in it, which can't be stored.",
     "archive_too_large": "Too much for one import: {most:,} documents or {megabytes} MiB are the most.",
+    "turns_at_once": "{count:of your messages is|of your messages are} being answered, as many as may be at once. Wait "
+    "until one of them is done, or stop one. Then send this again.",
+    "questions_at_once": "{count:question of yours to an agent waits for its answer|questions of yours to agents wait "
+    "for their answers}, as many as may at once. Ask again when one of them is answered.",
+    "questions_of_all": "Agents are answering as many questions as this server takes at once. Ask again in a moment.",
     "quota_messages_a_day": "You have reached your limit of messages within a day, {most:,}. There is room again from "
     "{until} on.",
     "quota_tokens_a_day": "Your answers have reached your limit of tokens within a day, {most:,}. There is room again "

@@ -32,7 +32,6 @@ from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
 from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.counted_model import counting_in
-from chat.context.gather import lost_report
 from chat.context.knowledge import KnowledgeAccess
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.exchange.services import default_quota, models_from, services_from
@@ -54,6 +53,7 @@ from chat.tools.foreign.personal import PersonalServers
 from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolRegistry
 from chat.turns.history import History
+from chat.turns.lost_reports import lost_report
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.accounts.audit import purge_acts

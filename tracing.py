@@ -29,7 +29,7 @@ _LONGEST_STATEMENT = 2_000
 _SECONDS_TO_END = 2.0
 log = logging.getLogger("anaphora.traces")
 began_by: ContextVar[str | None] = ContextVar("began_by", default=None)
-"""The id of the request that began the present turn, for what is logged of it."""
+"""The id of the present request, or of the one that began the present turn, for what is logged of it."""
 
 
 class Span(Protocol):
@@ -163,23 +163,46 @@ def statement_span(sql: str, *, system: str) -> Span:
     return tracer.start_span(sql.split(maxsplit=1)[0].upper(), kind=_client(), attributes=about)
 
 
+@contextmanager
+def of_request(request_id: str) -> Iterator[None]:
+    """Within the block, what is logged, here and by threads that work for it, has this id."""
+    token = began_by.set(request_id)
+    try:
+        yield
+    finally:
+        began_by.reset(token)
+
+
 def context_of(request_id: str | None) -> Context:
-    """A copy of the present context for the turn that this request began."""
+    """A copy of the present context for the turn that this request began; None: for work of no request."""
     context = copy_context()
     context.run(began_by.set, request_id)
     return context
 
 
 def carried(work: Callable[P, T]) -> Callable[P, T]:
-    """`work`, wrapped so that it runs in this thread's span, and for its turn, when another thread calls it."""
-    if tracer is None and began_by.get() is None:
-        return work
+    """`work`, wrapped so that it runs in this thread's span, and for its request, when another thread calls it."""
+    request_id = began_by.get()
+    if tracer is None:
+        return work if request_id is None else _of_request(work, request_id)
     context = copy_context()
 
     def carried_work(*args: P.args, **kwargs: P.kwargs) -> T:
         return context.copy().run(work, *args, **kwargs)
 
     return carried_work
+
+
+def _of_request(work: Callable[P, T], request_id: str) -> Callable[P, T]:
+    # A whole context would keep the request of the web framework in memory as well.
+    def work_of_request(*args: P.args, **kwargs: P.kwargs) -> T:
+        token = began_by.set(request_id)
+        try:
+            return work(*args, **kwargs)
+        finally:
+            began_by.reset(token)
+
+    return work_of_request
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from database.engine.errors import AmbiguousReferenceError, RoomNotFoundError
 from search.language import nearest_names
 
 _NEAREST = 3
+_MOST_NAMED = 10
 _LONGEST_NAME = 200
 
 
@@ -40,9 +41,10 @@ def find_room(name: str, *, database: Database, user_email: str) -> str:
         newest = [_told(each) for each in names[:_NEAREST]]
         raise RoomNotFoundError(name[:_LONGEST_NAME], nearest=_nearest(called, names), newest=newest)
     if len(found) > 1:
-        ids = ", ".join(_reference(each) for each in found)
+        ids = ", ".join(_reference(each) for each in found[:_MOST_NAMED])
+        more = f" … ({len(found):,} in all, the newest first)" if len(found) > _MOST_NAMED else ""
         raise AmbiguousReferenceError(
-            f"Several conversations are called “{name[:_LONGEST_NAME]}”. Name one by its id: {ids}.",
+            f"Several conversations are called “{name[:_LONGEST_NAME]}”. Name one by its id: {ids}{more}.",
             candidates=[each.conversation_id for each in found],
         )
     return found[0].conversation_id

@@ -24,6 +24,10 @@ group = CommandGroup("bench", help="Measuring.")
 _SLICE_MS = 2_000
 _CHARACTERS = 3_000
 """Of a document."""
+_NOT_HERE = (
+    "What is made up comes from the folder `benchmarks` of the source code, which the container image does not have. "
+    "Run this command in a copy of the whole source code, with ANAPHORA_DATA_DIR (or DATABASE_URL) of this server."
+)
 
 
 @group.command("seed", epilog=examples("bench seed --conversations 20 --messages 2000 --claims 1000"))
@@ -54,8 +58,13 @@ def seed_store(
     documents: int,
 ) -> None:
     """Fill the stores with made-up conversations, memories and documents; the same options make the same ones."""
-    from benchmarks.made_up.history import SeedPlan  # a server does without them
-    from benchmarks.made_up.knowledge import KnowledgePlan
+    try:
+        from benchmarks.made_up.history import SeedPlan  # a server does without them
+        from benchmarks.made_up.knowledge import KnowledgePlan
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "benchmarks":
+            raise
+        raise click.ClickException(_NOT_HERE) from None
 
     plan = SeedPlan(
         conversations=conversations, messages=messages, chars=chars, workspaces=workspaces, named=not unnamed

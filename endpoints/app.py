@@ -28,7 +28,14 @@ from endpoints.http.error_responses import register_error_handlers
 from endpoints.http.guards import register_guards
 from endpoints.http.headers import adding_headers, register_response_headers, traced
 from endpoints.http.languages import register_languages
-from endpoints.http.scope import EXTENSION, AppState, current_application, current_request, current_settings
+from endpoints.http.scope import (
+    EXTENSION,
+    AppState,
+    current_application,
+    current_request,
+    current_settings,
+    new_request_id,
+)
 from endpoints.http.validation import BoundedInteger
 from endpoints.http.wsgi import ROUTE, Route
 from endpoints.imports import views as import_views
@@ -144,7 +151,8 @@ class Application(Flask):
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """Answer a request, with the default headers."""
         start = adding_headers(start_response)
-        return traced(super().wsgi_app, environ, start) if tracing.is_on() else super().wsgi_app(environ, start)
+        with tracing.of_request(new_request_id()):
+            return traced(super().wsgi_app, environ, start) if tracing.is_on() else super().wsgi_app(environ, start)
 
     def request_context(self, environ: WSGIEnvironment) -> RequestContext:
         """The context of a request; its route may be known already."""

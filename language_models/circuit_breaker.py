@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
+import tracing
 from language_models.errors import BadCredentialsError, ModelError, ModelRateLimitedError, ModelUnavailableError
 from language_models.ports import EmbeddingModel
 
@@ -35,7 +36,7 @@ def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: 
     """
     late = _late.get(model)
     if late is None or late.done():
-        return _pool().submit(work, *args, **kwargs)
+        return _pool().submit(tracing.carried(work), *args, **kwargs)
     over: Future[T] = Future()
     over.set_exception(TimeoutError())
     return over

@@ -1,4 +1,4 @@
-"""What moving costs between SQLite and PostgreSQL, and a message until the model has it, on both in turn.
+"""What moving costs between SQLite and PostgreSQL, and what is measured on both in turn.
 
 The same work alternates between the stores, so that all of them meet the same other work of the machine.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from portability.engines import Place, TableCount, transfer
 from setup.engines import LocalPostgreSQL
@@ -21,7 +22,8 @@ _BUDGET_POSTGRESQL = 1.5
 _FLUSHED = "SQLite with flushed commits"
 _REFERRING = "with 3 references"
 _SENT = (_REFERRING, "without references")
-_WARM = 5
+WARM = 5
+_BUDGET_AMONG_MANY = 1.5
 _OPTIONS = {
     "max_connections": "100",
     # A quarter of the memory, as PostgreSQL's documentation and ours recommend.
@@ -52,11 +54,11 @@ def to_model(bench: Bench) -> Iterator[Figure]:
         }
         told = {name: made_references(client, count=3) for name, (_, client) in served.items()}
         rooms = {each: served[each[0]][1].create_conversation() for each in samples}
-        for number in range(_WARM + bench.times):
+        for number in range(WARM + bench.times):
             for (name, how), taken in samples.items():
                 text = f"{QUESTION} {number}" + (f" {told[name]}" if how == _REFERRING else "")
                 took = handed_over(*served[name], rooms[name, how], text)
-                if number >= _WARM:
+                if number >= WARM:
                     taken.append(took)
     for (name, how), taken in samples.items():
         yield of_samples(f"message {how} to model, {name}", taken)
@@ -122,3 +124,45 @@ def local_postgresql(bench: Bench, stack: ExitStack) -> LocalPostgreSQL:
     stack.callback(server.close)
     server.start()
     return server
+
+
+Work = Callable[[], object]
+Prepare = Callable[[Path, str | None, int], Mapping[str, Sequence[Work]]]
+"""Fills a database, below a folder or at an address, with what so many people have; the work of one of them by name."""
+
+
+def alone_and_among_many(
+    bench: Bench, *, people: int, among: str, prepare: Prepare, clocks: Mapping[str, Callable[[], float]]
+) -> Iterator[Figure]:
+    """The work of one person alone and among many, on both engines, in turn with each other.
+
+    among: what all of them have together. clocks: by engine; the first pieces of work are warm-up.
+    """
+    with ExitStack() as stack:
+        postgresql = local_postgresql(bench, stack)
+        for engine, clock in clocks.items():
+            work = {}
+            for count in (1, people):
+                url = None
+                if engine == "PostgreSQL":
+                    postgresql.make_database(f"people{count}")
+                    url = postgresql.url(f"people{count}")
+                work[count] = prepare(bench.scratch(f"{engine}-{count}"), url, count)
+            for what in work[1]:
+                alone, many = _in_turn(work[1][what], work[people][what], clock=clock)
+                yield of_samples(f"{what}, alone, {engine}", alone)
+                yield of_samples(f"{what}, among {among}, {engine}", many)
+                yield ratio(f"{what}, many ÷ alone, {engine}", many, alone, budget=_BUDGET_AMONG_MANY)
+
+
+def _in_turn(
+    some: Sequence[Work], others: Sequence[Work], *, clock: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of each, the warm ones left out."""
+    samples: tuple[list[float], list[float]] = ([], [])
+    for pair in zip(some, others, strict=True):
+        for work, measured in zip(pair, samples, strict=True):
+            begun = clock()
+            work()
+            measured.append((clock() - begun) * 1_000)
+    return samples[0][WARM:], samples[1][WARM:]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -26,7 +26,6 @@ from language_models.errors import ModelUnavailableError
 from language_models.ports import EmbeddingModel
 from language_models.roles import EmbeddingRole
 from settings import load_settings
-from setup.engines import LocalPostgreSQL
 from tests.live_server import LiveServer
 from truth_management_system import ActionResult, PKBConfig, PKBDatabase, StructuredAPI, get_database
 from truth_management_system.database import Prepared
@@ -36,15 +35,14 @@ from truth_management_system.schema import tables
 from ..figures import Figure, of_samples
 from ..load import resident_kb
 from ..seeded import EMAIL, Bench
+from .engines import WARM, Work, alone_and_among_many
 
 _SEED = 20260208
 _VECTORS_AT_ONCE = 5_000
-_WARM = 5
 _ROUNDS = 3
 FULL_CROWD, QUICK_CROWD = (200, 500), (20, 100)
 """People, and memories of each but the one who is measured."""
 _AT_ONCE = 50
-_BUDGET_AMONG_MANY = 1.5
 _GROUPS = {
     "a tag of 200": ([TAG], 2.0),
     "an entity of 200": ([ENTITY], 2.0),
@@ -52,7 +50,6 @@ _GROUPS = {
     "a tree of 111 contexts with 2,000": ([TREE], 15.0),
 }
 """What is resolved: a reference to it, and its budget in ms."""
-Work = Callable[[], object]
 
 
 def knowledge(bench: Bench) -> Iterator[Figure]:
@@ -83,29 +80,17 @@ def among_many(bench: Bench) -> Iterator[Figure]:
     model, own = packaged_model(bench), bench.size.claims[0]
     clocks = {"SQLite": time.process_time, "PostgreSQL": time.perf_counter}
     with ExitStack() as opened:
-        postgresql = LocalPostgreSQL(bench.scratch("postgresql"))
-        opened.callback(postgresql.close)
-        postgresql.start()
-        folder = bench.scratch("knowledge-crowd")
-        for engine, clock in clocks.items():
-            work = {}
-            for count in (1, people):
-                url = None
-                if engine == "PostgreSQL":
-                    postgresql.make_database(f"knowledge{count}")
-                    url = postgresql.url(f"knowledge{count}")
-                config = PKBConfig(db_path=folder / f"{count}.sqlite", database_url=url)
-                db = opened.enter_context(get_database(config))
-                _remember(db, people=count, claims=claims, own=own)
-                _give_random_vectors(db, model)
-                api = StructuredAPI(db, {}, config, _email(count // 2), models=KnowledgeModels(embedding=model))
-                work[count] = _finding_and_naming(api, times=bench.times)
-            for what in work[1]:
-                alone, many = _in_turn(work[1][what], work[people][what], clock=clock)
-                yield of_samples(f"{what}, alone, {engine}", alone)
-                yield of_samples(f"{what}, among {people * claims + own - claims:,} of {people}, {engine}", many)
-                ratio = statistics.median(many) / statistics.median(alone)
-                yield Figure(name=f"{what}, many ÷ alone, {engine}", value=ratio, unit="×", budget=_BUDGET_AMONG_MANY)
+
+        def prepare(folder: Path, url: str | None, people: int) -> dict[str, list[Work]]:
+            config = PKBConfig(db_path=folder / "pkb.sqlite", database_url=url)
+            db = opened.enter_context(get_database(config))
+            _remember(db, people=people, claims=claims, own=own)
+            _give_random_vectors(db, model)
+            api = StructuredAPI(db, {}, config, _email(people // 2), models=KnowledgeModels(embedding=model))
+            return _finding_and_naming(api, times=bench.times)
+
+        among = f"{people * claims + own - claims:,} of {people}"
+        yield from alone_and_among_many(bench, people=people, among=among, prepare=prepare, clocks=clocks)
 
 
 def _remember(db: PKBDatabase, *, people: int, claims: int, own: int) -> None:
@@ -124,7 +109,7 @@ def _email(number: int) -> str:
 
 def _finding_and_naming(api: StructuredAPI, *, times: int) -> dict[str, list[Work]]:
     random = Random(_SEED)
-    some = random.choices(api.claims.list(limit=-1), k=_WARM + times)
+    some = random.choices(api.claims.list(limit=-1), k=WARM + times)
     queries = [_query(random, claim.statement) for claim in some]
     beginnings = [" ".join(query.split()[:2])[: random.randint(2, 9)] for query in queries]
     named = {
@@ -142,19 +127,6 @@ def _finding_and_naming(api: StructuredAPI, *, times: int) -> dict[str, list[Wor
             for what, names in named.items()
         },
     }
-
-
-def _in_turn(
-    some: Sequence[Work], others: Sequence[Work], *, clock: Callable[[], float]
-) -> tuple[list[float], list[float]]:
-    """Milliseconds of each, the warm ones left out."""
-    samples: tuple[list[float], list[float]] = ([], [])
-    for pair in zip(some, others, strict=True):
-        for work, measured in zip(pair, samples, strict=True):
-            begun = clock()
-            work()
-            measured.append((clock() - begun) * 1_000)
-    return samples[0][_WARM:], samples[1][_WARM:]
 
 
 def _naming(bench: Bench, api: StructuredAPI, among: str) -> Iterator[Figure]:
@@ -306,7 +278,7 @@ def _figures(
 def _measured(work: Sequence[Work], *, times: int) -> list[tuple[float, float]]:
     """Milliseconds (wall, CPU) of each of `times` calls that take turns, after some that nobody counts."""
     turns = itertools.cycle(work)
-    for one in itertools.islice(turns, _WARM):
+    for one in itertools.islice(turns, WARM):
         one()
     samples = []
     for one in itertools.islice(turns, times):

@@ -26,17 +26,15 @@ from tests.live_server import PASSWORD
 from vault.documents import Vault, Vaults
 from vault.upkeep import VaultWatcher
 
-from ..figures import Figure, of_samples, ratio, timed
+from ..figures import Figure, of_samples, timed
 from ..seeded import EMAIL, Bench
-from .engines import local_postgresql
+from .engines import WARM, Work, alone_and_among_many
 from .knowledge import packaged_model
 
 CHARACTERS = 3_000
 FULL_CROWD, QUICK_CROWD = (100, 200), (20, 40)
 """People, and documents of each."""
 _FEW_CHARACTERS = 1_000
-_BUDGET_AMONG_MANY = 1.5
-_WARM = 5
 _SEED = 20260209
 _LINKS = 20
 _CHANGES = 20
@@ -76,33 +74,19 @@ def vault(bench: Bench) -> Iterator[Figure]:
 def among_many(bench: Bench) -> Iterator[Figure]:
     """The documents of one person alone and among many who have as many, on both engines, in turn with each other."""
     people, count = QUICK_CROWD if bench.size.name == "quick" else FULL_CROWD
-    times = _WARM + bench.times
-    with ExitStack() as stack:
-        postgresql = local_postgresql(bench, stack)
-        for engine in ("SQLite", "PostgreSQL"):
-            work = {}
-            for number in (1, people):
-                url = None
-                if engine == "PostgreSQL":
-                    postgresql.make_database(f"documents{number}")
-                    url = postgresql.url(f"documents{number}")
-                database = open_database(bench.scratch(f"documents-{engine}-{number}") / "users", database_url=url)
-                stack.callback(database.close)
-                vaults = Vaults(database=database, embedding=lambda: None)
-                owned = [_written(vaults, f"person-{each}@example.org", documents=count) for each in range(number)]
-                renew_statistics(database)
-                work[number] = _of_a_turn(*owned[number // 2], times=times)
-            for what in work[1]:
-                samples: tuple[list[float], list[float]] = ([], [])
-                for pair in zip(work[1][what], work[people][what], strict=True):
-                    for each, taken in zip(pair, samples, strict=True):
-                        begun = time.perf_counter()
-                        each()
-                        taken.append((time.perf_counter() - begun) * 1_000)
-                alone, many = (taken[_WARM:] for taken in samples)
-                yield of_samples(f"{what}, alone, {engine}", alone)
-                yield of_samples(f"{what}, among {people * count:,} of {people}, {engine}", many)
-                yield ratio(f"{what}, many ÷ alone, {engine}", many, alone, budget=_BUDGET_AMONG_MANY)
+    clocks = dict.fromkeys(("SQLite", "PostgreSQL"), time.perf_counter)
+    with ExitStack() as opened:
+
+        def prepare(folder: Path, url: str | None, people: int) -> dict[str, list[Work]]:
+            database = open_database(folder / "users", database_url=url)
+            opened.callback(database.close)
+            vaults = Vaults(database=database, embedding=lambda: None)
+            owned = [_written(vaults, f"person-{each}@example.org", documents=count) for each in range(people)]
+            renew_statistics(database)
+            return _of_a_turn(*owned[people // 2], times=WARM + bench.times)
+
+        among = f"{people * count:,} of {people}"
+        yield from alone_and_among_many(bench, people=people, among=among, prepare=prepare, clocks=clocks)
 
 
 def _written(vaults: Vaults, user_email: str, *, documents: int) -> tuple[Vault, list[str]]:
@@ -115,7 +99,7 @@ def _written(vaults: Vaults, user_email: str, *, documents: int) -> tuple[Vault,
     return own, paths
 
 
-def _of_a_turn(own: Vault, paths: list[str], *, times: int) -> dict[str, list[Callable[[], object]]]:
+def _of_a_turn(own: Vault, paths: list[str], *, times: int) -> dict[str, list[Work]]:
     """What a turn may ask of documents, by name: one piece of work for each sample."""
     random = Random(_SEED)
     some = [[f"[[{Path(path).stem}]]" for path in random.sample(paths, _LINKS)] for _ in range(times)]

@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 import orjson
 
 import tracing
-from chat.exchange.errors import TooManyTurnsError, TurnError
+from chat.exchange.errors import TooManyQuestionsError, TurnError
 from chat.exchange.ports import AgentCaller, AgentQuestion, ConversationLoader, TurnServices
 from chat.turns.accept import AGENT_CHAIN, ASKED_BY, REQUEST_ID
 from chat.turns.runner import Replies
@@ -107,7 +107,7 @@ class AgentDesk:
         """The answer of the agent, as a result of the tool.
 
         Raises AgentNotFoundError, ConversationNotFoundError, InvalidChangeError (too deep, in the chain already, or the
-        conversation is another agent's), TooManyTurnsError, ModelFailedError, and what accepting a turn raises.
+        conversation is another agent's), TooManyQuestionsError, ModelFailedError, and what accepting a turn raises.
         """
         asked = get_agent(database=self._database, user_email=caller.user_email, agent=question.agent)
         source = self._source(caller)
@@ -178,11 +178,13 @@ class AgentDesk:
 
     @contextmanager
     def _room(self, user_email: str) -> Iterator[Turns]:
-        """Held while a question of the person waits for its answer. Raises TooManyTurnsError."""
+        """Held while a question of the person waits for its answer. Raises TooManyQuestionsError."""
         with self._lock:
             turns, own, all_people = self._turns, self._waiting[user_email], self._waiting.total()
-            if turns is None or own >= _OF_PERSON or all_people >= _AT_ONCE:
-                raise TooManyTurnsError(limit=_OF_PERSON)
+            if own >= _OF_PERSON:
+                raise TooManyQuestionsError(limit=_OF_PERSON)
+            if turns is None or all_people >= _AT_ONCE:
+                raise TooManyQuestionsError(limit=None)
             self._waiting[user_email] += 1
         try:
             yield turns

@@ -13,9 +13,12 @@ import orjson
 from activity.recipes import Recipe
 from activity.recipes.errors import InvalidPayloadError
 from chat.context.gather import GatheredContext, fitted, gather, stored_scope
+from chat.context.kinds import ReferenceScope
 from chat.context.memories import KnowledgeRequest
 from chat.context.threads import activity_block
+from chat.exchange.files import AttachedFiles, PictureRoom, files_attached_to, with_files
 from chat.exchange.ports import ConversationLoader, TurnServices
+from chat.exchange.report import GIVEN, ReportEntry
 from chat.processes.threads import in_thread
 from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
 from chat.prompting.items import neutralised
@@ -33,10 +36,11 @@ from database.history.reading import message_by_id
 from database.messages.message import WRITTEN_BY_MODEL, Message
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format, json_object
-from sentences import NOTHING, Sentence, say, together
+from sentences import NOTHING, Sentence, because, say, says, together
 
 from .answering import instructions
 
+_UNSEEN = ("picture_not_seen", "too_many_pictures")
 _SHARES = (1.0, 0.6, 0.35, 0.15)
 """Of the window, one after the other where the model finds a prompt too long."""
 
@@ -114,7 +118,10 @@ class Replier:
             if agent.model
             else chosen_model({}, settings, services=services)
         )
-        model, named = chosen.model, self._named_in(activity)
+        model, files = chosen.model, self._files_of(activity)
+        named = self._named_in(activity, files.room_for_pictures(lambda: [model]))
+        context = fitted(named, context_chars(model) // 2)
+        report = [*named.report, *files.report([model], cap=services.file_cap)]
         preferences = preferences_of(owner, database=self.database)
         form = _form_of(services.recipes.get_recipe_for_activity(activity), services)
         told: dict[str, Any] = {
@@ -132,8 +139,10 @@ class Replier:
             question=self._question_of(activity, form),
             thread="" if is_alone else activity_block(activity, **told),
             history=self._history(activity, model),
-            context=fitted(named, context_chars(model) // 2).rendered(),
-            notice=together(chosen.notice, asked_for_hidden(named.report)),
+            context=context,
+            files=files,
+            file_cap=services.file_cap,
+            notice=together(chosen.notice, asked_for_hidden(named.report), self._not_given(agent, activity, report)),
         )
 
     def _history(self, activity: Activity, model: ChatModel) -> list[Message]:
@@ -147,21 +156,48 @@ class Replier:
             known |= {line.activity.activity_id for line in lines}
         conversation = self.loader_for(activity.user_email)(activity.conversation_id)
         recent = conversation.last_messages(max_chars=model.context_window * 4)
-        return [message for message in recent if message["message_id"] not in known]
+        others = [message for message in recent if message["message_id"] not in known]
+        if not any(message.get("files") for message in others):
+            return others
+        own: dict[str, Any] = {"user_email": activity.user_email, "services": self.services}
+        return with_files(others, model=model, friendly_id=None, can_read=False, **own)
 
-    def _named_in(self, activity: Activity) -> GatheredContext:
+    def _files_of(self, activity: Activity) -> AttachedFiles:
+        """The files that are attached to a message."""
+        if not activity.is_message:
+            return AttachedFiles()
+        own = {"conversation_id": activity.conversation_id, "user_email": activity.user_email}
+        return files_attached_to(activity.activity_id, **own, database=self.database, services=self.services)
+
+    def _not_given(self, agent: Agent, activity: Activity, report: Sequence[ReportEntry]) -> Sentence:
+        """What of these the agent is not given, and why; "" for nothing but what the question's own report tells."""
+        kept_back = [(entry, notes) for entry in report if (notes := _why_kept_back(entry))]
+        if not kept_back:
+            return NOTHING
+        which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
+        question = message_by_id(database=self.database, user_email=activity.user_email, **which)
+        told = {(_named(entry), note) for entry in (question.report if question else []) for note in entry["notes"]}
+        why = [
+            because("of_file", note, name=name)
+            for entry, notes in kept_back
+            for note in notes
+            if ((name := _named(entry.as_dict())), note) not in told
+        ]
+        return because("inbox_not_given", *why, agent=agent.title, short_id=activity.short_id) if why else NOTHING
+
+    def _named_in(self, activity: Activity, room: PictureRoom) -> GatheredContext:
         """What the text of a message refers to, word for word."""
         named = parse_references(activity.text or "")
         if not (named.friendly_ids or named.claim_ids):
             return GatheredContext()
         request = KnowledgeRequest(claim_ids=named.claim_ids)
-        return gather(named.friendly_ids, scope=self._scope(activity), request=request)
+        return gather(named.friendly_ids, scope=self._scope(activity, room), request=request)
 
     def _cited(self, activity: Activity, text: str) -> list[dict[str, Any]]:
         names = cited_names(text) if "#" in text else []
         return cited_entries(names, partial(self._scope, activity)) if names else []
 
-    def _scope(self, activity: Activity) -> Any:
+    def _scope(self, activity: Activity, room: PictureRoom | None = None) -> ReferenceScope:
         owner = activity.user_email
         return stored_scope(
             owner,
@@ -170,6 +206,7 @@ class Replier:
             services=self.services,
             here=activity.conversation_id,
             shows_hidden=self._is_of_person(activity),
+            room=room,
         )
 
     def _question_of(self, activity: Activity, form: _Form) -> str:
@@ -201,7 +238,9 @@ class _Asked:
     question: str
     thread: str
     history: Sequence[Message]
-    context: str
+    context: GatheredContext
+    files: AttachedFiles
+    file_cap: int | None
     notice: Sentence
 
     @property
@@ -229,7 +268,7 @@ class _Asked:
         model = self.model
         return build_prompt(
             question=self.question,
-            context=ContextBlock(referenced=self.context),
+            context=ContextBlock(referenced=self.context.rendered()),
             history=self.history,
             summary="",
             instructions=self.options.instructions(model),
@@ -238,7 +277,21 @@ class _Asked:
             share=share,
             marks=self.marks if shows_marks(model) else None,
             thread=self.thread,
+            files=self.files.rendered(model, cap=self.file_cap, share=share),
+            pictures=self.files.pictures(model, self.context.items),
         )
+
+
+def _named(entry: Mapping[str, Any]) -> str:
+    """How people know what an entry of a report is of: a file got its reference after the report of its own message."""
+    return str(entry["title"] if entry["kind"] == "file" else entry["ref"])
+
+
+def _why_kept_back(entry: ReportEntry) -> Sequence[Sentence]:
+    """Why nothing goes to a model of what an entry tells of, or why pictures of it do not."""
+    if entry.status in GIVEN:
+        return [note for note in entry.notes if any(says(note, code) for code in _UNSEEN)]
+    return () if entry.muted else entry.notes
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

@@ -14,7 +14,6 @@ from chat.exchange.documents import (
     DocumentReference,
     documents_in,
     each_once,
-    wikilinks_of,
     written,
 )
 from chat.exchange.files import PictureRoom, files_of_message
@@ -23,7 +22,6 @@ from chat.exchange.report import ReportEntry
 from chat.exchange.turn import Turn
 from chat.processes.threads import in_thread, to_its_end
 from chat.prompting.items import PkbItem, fit, merge, render
-from conversation_reference_utils import parse_references
 from database.engine.database import Database
 from database.history.references import NamedConversation, conversations_by_friendly_id
 from sentences import Sentence, say, says
@@ -356,7 +354,7 @@ def _gathered(turn: Turn, gather: Callable[[], GatheredContext], keep: KeepRepor
 
 def _with_files(turn: Turn, context: GatheredContext) -> GatheredContext:
     """The context, its report with the fate of each attached file."""
-    told = turn.files.report(turn.model, cap=turn.services.file_cap)
+    told = turn.files.report(turn.answering_models(), cap=turn.services.file_cap)
     return replace(context, report=(*context.report, *told)) if told else context
 
 
@@ -369,34 +367,3 @@ def _kept(context: GatheredContext, keep: KeepReport) -> Exception | None:
         log.info("the report was not stored: %s", error)
         return error
     return None
-
-
-_UNKNOWN = say("lookup_fault_after_stop")
-
-
-def lost_report(
-    user_email: str,
-    question: str,
-    *,
-    database: Database,
-    loader_for: Callable[[str], ConversationLoader],
-    services: TurnServices,
-) -> list[dict[str, Any]]:
-    """What the references in `question` mean now. Raises nothing: those that can't be looked up are unavailable."""
-    named = parse_references(question)
-    links = wikilinks_of(question) if services.vaults is not None else []
-    references = [*named.friendly_ids, *links]
-    if not references and not named.claim_ids:
-        return []
-    try:
-        return resolve_report(
-            references,
-            claim_ids=named.claim_ids,
-            user_email=user_email,
-            database=database,
-            loader=loader_for(user_email),
-            services=services,
-        )
-    except Exception:  # a server must start, and a turn end, whatever became of what it refers to
-        log.exception("the references of an interrupted turn could not be looked up")
-        return unresolved(references, named.claim_ids, note=_UNKNOWN).report_dicts()

@@ -4,6 +4,7 @@ TurnError
  ├─ EmptyMessageError     nothing was said
  ├─ MessageTooLongError   more than one message may hold
  ├─ TooManyTurnsError     the person has as many answers written as one may
+ │   └─ TooManyQuestionsError   or as many questions to agents wait
  ├─ QuotaReachedError     the person has used what they may use within a day or a month
  ├─ StreamElsewhereError  an answer that is not kept is in the memory of another process, which can't be asked now
  └─ ShuttingDownError     the server is stopping and takes no new turns
@@ -57,14 +58,22 @@ class ShuttingDownError(TurnError):
 
 
 class TooManyTurnsError(TurnError):
-    """The person has as many answers written at once as the operator allows."""
+    """The person has as many answers written at once as the operator allows, or asks agents too much at once.
+
+    Nothing was stored: the same request works once an answer has ended, or was stopped.
+    """
 
     retry_after = 5.0
 
     def __init__(self, *, limit: int) -> None:
-        super().__init__(
-            f"{limit} of your messages are being answered, and no more may be at once. Wait until one of them is done."
-        )
+        super().__init__(say("turns_at_once", count=limit))
+
+
+class TooManyQuestionsError(TooManyTurnsError):
+    """As many questions to agents wait for their answers as may. limit: of a person; None: of the whole server."""
+
+    def __init__(self, *, limit: int | None) -> None:
+        TurnError.__init__(self, say("questions_of_all") if limit is None else say("questions_at_once", count=limit))
 
 
 class QuotaReachedError(TurnError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -12,9 +13,11 @@ from attachments.storage import Attachments
 from chat.prompting.items import PkbItem, fit, render
 from chat.prompting.prompt import CHARS_A_TOKEN, PICTURE_TOKENS
 from conversation_reference_utils import FileReference, file_reference, parse_file_reference
+from database.conversations.repository import get_conversation
 from database.engine.database import Database
-from database.engine.errors import AttachmentNotFoundError, UserNotFoundError
+from database.engine.errors import AttachmentNotFoundError, ConversationNotFoundError, UserNotFoundError
 from database.history.attachments import files_of_each
+from database.history.reading import message_by_id
 from database.messages.message import Message
 from database.messages.parts import is_file
 from language_models.ports import ChatModel
@@ -126,12 +129,12 @@ class AttachedFiles:
         """What may go with the message to `models` beside its own pictures."""
         return PictureRoom(models, own=[file.picture for file in self.files if file.picture])
 
-    def report(self, model: ChatModel, *, cap: int | None) -> list[ReportEntry]:
-        """What becomes of each file in a prompt of `model`."""
+    def report(self, models: Sequence[ChatModel], *, cap: int | None) -> list[ReportEntry]:
+        """What becomes of each file in the prompts of these models; of texts, in that of the first."""
         if not self.files:
             return []
-        items = self._items(model, chars=cap_chars(model, cap=cap))
-        return [_entry(file, item, model) for file, item in zip(self.files, items, strict=True)]
+        items = self._items(models[0], chars=cap_chars(models[0], cap=cap))
+        return [_entry(file, item, models) for file, item in zip(self.files, items, strict=True)]
 
     def _items(self, model: ChatModel, *, chars: int) -> list[PkbItem]:
         items = [_item(file, model) for file in self.files]
@@ -155,21 +158,26 @@ class PictureRoom:
     def admit(self, entry: ReportEntry, picture: str) -> ReportEntry:
         """Take the picture, once, if there is room; the entry of the report says why not, and who does not see it."""
         models = self._models()
-        unseen = [say("picture_not_seen", model=model.name) for model in models if not model.sees_pictures]
         windows = [model.context_window for model in models if model.sees_pictures]
-        if not windows:
-            return entry.marked("unavailable", unseen[0])
-        if picture not in self._given and not self._has_room_for(picture, window=min(windows)):
+        if windows and picture not in self._given and not self._has_room_for(picture, window=min(windows)):
             return entry.marked("unavailable", say("too_many_pictures"))
-        self._given.add(picture)
-        for note in dict.fromkeys(unseen):
-            entry = entry.with_note(note)
-        return replace(entry, count=1)
+        if windows:
+            self._given.add(picture)
+            entry = replace(entry, count=1)
+        return _seen_by(models, entry)
 
     def _has_room_for(self, picture: str, *, window: int) -> bool:
         given = [*self._given, picture]
         most = min(max(1, window // 4 // PICTURE_TOKENS), _MOST_PICTURES)
         return len(given) <= most and sum(map(len, given)) <= _MOST_PICTURE_BYTES
+
+
+def _seen_by(models: Sequence[ChatModel], entry: ReportEntry) -> ReportEntry:
+    """The entry of a picture that goes to those of `models` that see; it names the others."""
+    unseen = [say("picture_not_seen", model=model.name) for model in models if not model.sees_pictures]
+    if len(unseen) == len(models):
+        return entry.marked("unavailable", unseen[0])
+    return replace(entry, notes=(*entry.notes, *dict.fromkeys(unseen)))
 
 
 def cap_chars(model: ChatModel, *, cap: int | None) -> int:
@@ -207,8 +215,9 @@ def _what_is_in(file: AttachedFile, item: PkbItem) -> Sentence:
     return say("file_cut", shown=len(item.body), count=item.truncated_from or 0)
 
 
-def _entry(file: AttachedFile, item: PkbItem, model: ChatModel) -> ReportEntry:
-    why = _why_not_given(file, model)
+def _entry(file: AttachedFile, item: PkbItem, models: Sequence[ChatModel]) -> ReportEntry:
+    is_picture = file.part["kind"] == "image" and not file.is_gone
+    why = None if is_picture else _why_not_given(file, models[0])
     entry = ReportEntry(
         ref=file.refs[0] if file.refs else f"file_{file.number}",
         kind=KIND,
@@ -220,6 +229,8 @@ def _entry(file: AttachedFile, item: PkbItem, model: ChatModel) -> ReportEntry:
         target={"attachment_id": file.part.get("attachment_id"), "number": file.number},
         notes=() if why is None else (why,),
     )
+    if is_picture:
+        return _seen_by(models, entry)
     if item.truncated_from is not None:
         return entry.marked("truncated", _what_is_in(file, item))
     note = _NOTES.get(str(file.part.get("problem")))
@@ -275,6 +286,21 @@ def attached_files(
             for part in parts
         ]
     )
+
+
+def files_attached_to(
+    message_id: str, *, conversation_id: str, user_email: str, database: Database, services: TurnServices
+) -> AttachedFiles:
+    """The files of a stored message, also of one that is in the bin."""
+    where: dict[str, Any] = {"database": database, "user_email": user_email, "conversation_id": conversation_id}
+    parts = files_of_each(**where, message_ids=[message_id]).get(message_id, [])
+    names: dict[str, Any] = {"friendly_id": None, "short_hash": None}
+    if parts:
+        with suppress(ConversationNotFoundError):
+            message = message_by_id(**where, message_id=message_id)
+            names["friendly_id"] = get_conversation(**where).conversation_friendly_id
+            names["short_hash"] = None if message is None else message.message_short_hash
+    return attached_files(parts, user_email=user_email, services=services, **names)
 
 
 def _refs(friendly_id: str | None, short_hash: str | None, part: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from chat.prompting.items import PkbItem
 from sentences import Sentence, said
 
 PREVIEW_CHARS = 200
+GIVEN = frozenset({"resolved", "truncated"})
+"""The statuses of what goes with a message."""
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 

@@ -170,6 +170,14 @@ class Turn:
         if answerer.tools is not None:
             self.options = replace(self.options, use_tools=bool(answerer.tools), only_tools=frozenset(answerer.tools))
 
+    def fall_back_to(self, model: ChatModel) -> None:
+        """Have `model` write the present answer instead of the one that was chosen."""
+        self.model, self.has_own_model = model, False
+        if self.answerers:
+            instead = replace(self.answerers[self.answering], model=model, has_own_model=False)
+            before, after = self.answerers[: self.answering], self.answerers[self.answering + 1 :]
+            self.answerers = [*before, instead, *after]
+
     def answering_models(self) -> list[ChatModel]:
         """The models that answer in this turn."""
         return [each.model for each in self.answerers if not each.waits] or [self.model]

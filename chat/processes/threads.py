@@ -32,7 +32,8 @@ class _Job:
 class WorkerThreads(Executor):
     """At most `count` daemon threads and a queue from which a job can be withdrawn.
 
-    Daemon threads, so that the process can end while one of them waits for a model that hangs.
+    Daemon threads, so that the process can end while one of them waits for a model that hangs. A job runs in the span,
+    and for the request, of whoever queued it.
     """
 
     def __init__(self, count: int, *, name: str) -> None:
@@ -51,7 +52,7 @@ class WorkerThreads(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue `fn(*args, **kwargs)`. Raises RuntimeError after `shutdown`."""
         future: Future[T] = Future()
-        self._queue(_Job(future, partial(fn, *args, **kwargs)))
+        self._queue(_Job(future, tracing.carried(partial(fn, *args, **kwargs))))
         return future
 
     def on_loop(self, work: Callable[[], T]) -> asyncio.Future[T]:
@@ -61,7 +62,7 @@ class WorkerThreads(Executor):
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue(_Job(future, work, loop))
+        self._queue(_Job(future, tracing.carried(work), loop))
         return future
 
     def _queue(self, job: _Job) -> None:
@@ -160,7 +161,7 @@ def _pool() -> WorkerThreads:
 
 def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
     """Run `work` in the pool of the turns. A job that has begun runs to its end even if the future is cancelled."""
-    return _pool().on_loop(tracing.carried(partial(work, *args, **kwargs)))
+    return _pool().on_loop(partial(work, *args, **kwargs))
 
 
 async def to_its_end(

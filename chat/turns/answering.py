@@ -128,7 +128,7 @@ async def _shorter(drafts: Drafts, shares: Iterable[float]) -> Draft | None:
 def fall_back(turn: Turn) -> Event:
     """Have the main model answer where the conversation's own is not to be had any more; the event that says so."""
     chosen = instead_of(turn.model.name, services=turn.services)
-    turn.model, turn.has_own_model = chosen.model, False
+    turn.fall_back_to(chosen.model)
     return turn.note(chosen.notice)
 
 

@@ -19,6 +19,7 @@ from operator import itemgetter
 
 import orjson
 
+import tracing
 from chat.exchange import events
 from chat.exchange.errors import StreamElsewhereError
 from chat.processes.announcements import ASKED, EVENTS, TOLD, WATCHED, Announcements
@@ -134,7 +135,8 @@ class FollowedTurns:
                 stream.answers.append(answer_id)
             begins, self._reading = not self._reading, True
         if begins:
-            asyncio.run_coroutine_threadsafe(self._read_on(), loop)
+            # It reads for all who watch, so it is logged under no request.
+            tracing.context_of(None).run(asyncio.run_coroutine_threadsafe, self._read_on(), loop)
         else:
             loop.call_soon_threadsafe(self._woken.set)
         return stream

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -15,18 +14,17 @@ from typing import Any, Protocol
 
 import tracing
 from chat.exchange import events
-from chat.exchange.errors import QuotaReachedError, ShuttingDownError, TooManyTurnsError
+from chat.exchange.errors import ShuttingDownError, TooManyTurnsError
 from chat.exchange.turn import TurnStream
 from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.processes.metrics import Metrics, TurnWatch
 from chat.processes.threads import in_thread, undisturbed
-from database.accounts.quotas import Quota, asked_to_take_message
+from database.accounts.quotas import Quota
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Job, Urgency
 from database.engine.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
 from database.turns.events import append_events, read_events, refuse_beyond
 from database.turns.idempotency import refuse_sent_before
-from database.turns.identity import Admission
 from database.turns.leases import RENEW_SECONDS, renew_leases
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from sentences import say
@@ -35,6 +33,7 @@ from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER, REQUEST_ID
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
 from .journal import Journal
+from .limits import TurnLimits
 from .other_servers import HOLD_SECONDS, OtherServers
 from .streams import LiveStream, StoredStream
 
@@ -70,8 +69,7 @@ class TurnRunner:
 
     `start`, `watch` and `cancel` may be called from any thread. The turns themselves run on the loop given to `attach`;
     without one, a loop in a thread of its own is started when first needed. report_of: what the references of a turn
-    mean that broke off before it could tell. most_per_person: how many one person may run at once; None: any number.
-    quota: what a person may use for whom no administrator has set anything else.
+    mean that broke off before it could tell. most_per_person, quota: see `TurnLimits`.
     owner: the name under which this process holds the leases of its turns. announcements: how processes that share the
     store tell each other to look into it.
     """
@@ -100,14 +98,11 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._journal: Journal | None = None
-        # Turns of each person that are being accepted or answered.
-        self._turns_of: Counter[str] = Counter()
-        self._most_per_person = most_per_person
-        self._quota = quota or Quota()
         self._draining = False
         announcements = announcements or LocalAnnouncements()
         self._hearing_stops: asyncio.Task[None] | None = None
         self._others = OtherServers(database=database, owner=self.owner, announcements=announcements)
+        self._limits = TurnLimits(most_per_person=most_per_person, quota=quota, others=self._others)
         self._followed = FollowedTurns(database=database, loop=self._running_loop, announcements=announcements)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -165,11 +160,9 @@ class TurnRunner:
                 raise ShuttingDownError
             if query.get(ANSWER_AGAIN) in self._streams:
                 raise TurnInProgressError  # its last events are still on their way
-            if self._most_per_person is not None and self._turns_of[conversation.user_id] >= self._most_per_person:
-                raise TooManyTurnsError(limit=self._most_per_person)
-            self._turns_of[conversation.user_id] += 1
+            self._limits.take_place(conversation.user_id)
         try:
-            admission = self._admission(conversation.user_id, is_new=query.get(DECIDED_CALLS) is None)
+            admission = self._limits.admission(conversation.user_id, is_new=query.get(DECIDED_CALLS) is None)
             turn = conversation.reply({**query, OWNER: self.owner, ADMISSION: admission})
             stream = LiveStream(
                 message_id=turn.accepted.response_message_id,
@@ -184,39 +177,14 @@ class TurnRunner:
                     self._sent.remember(sent, stream)
                 if not stream.kept:
                     self._others.show(stream, sent)
-                loop.call_soon_threadsafe(self._spawn, turn, stream, query.get(REQUEST_ID))
+                # The turn has a context of its own; what is begun beside it is of no request.
+                spawn, context = partial(self._spawn, turn, stream, query.get(REQUEST_ID)), tracing.context_of(None)
+                loop.call_soon_threadsafe(spawn, context=context)
         except BaseException:
-            with self._lock:
-                self._turn_ended(conversation.user_id)
+            self._limits.leave_place(conversation.user_id)
             raise
         self._metrics.change("turns_running", +1)
         return stream
-
-    def _admission(self, user_email: str, *, is_new: bool) -> Admission:
-        """Checks limits and counts the message within the transaction that accepts it.
-
-        is_new: False if an answer is continued, which counts as no further message.
-        Raises TooManyTurnsError, QuotaReachedError.
-        """
-
-        def ask(connection: Any) -> Callable[[], None]:
-            refuse_beyond = self._others.ask_for_room(connection, user_email, most=self._most_per_person)
-            take = asked_to_take_message(connection, user_email=user_email, defaults=self._quota, is_new=is_new)
-
-            def admit() -> None:
-                refuse_beyond()
-                used_up = take()
-                if used_up is not None:
-                    raise QuotaReachedError(used_up)
-
-            return admit
-
-        return ask
-
-    def _turn_ended(self, user_email: str) -> None:
-        self._turns_of[user_email] -= 1
-        if not self._turns_of[user_email]:
-            del self._turns_of[user_email]
 
     def watch(self, *, user_email: str, message_id: str, after: int) -> LiveStream | StoredStream:
         """The events of the turn that wrote an answer, after number `after`, live or stored.
@@ -270,8 +238,7 @@ class TurnRunner:
 
     def running(self) -> int:
         """How many turns are being accepted or answered."""
-        with self._lock:
-            return self._turns_of.total()
+        return self._limits.running()
 
     async def finish(self) -> None:
         """Wait until all turns have ended, including their work after the last event, such as a new summary."""
@@ -394,7 +361,7 @@ class TurnRunner:
             if known:
                 for message_id in stream.answers:
                     del self._streams[message_id]
-                self._turn_ended(stream.user_email)
+                self._limits.leave_place(stream.user_email)
             if known and not stream.kept:
                 self._ended[stream.message_id] = stream
         if known and not stream.kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,13 +14,14 @@ from chat.context import kinds
 from chat.context.budget import max_context_chars
 from chat.context.conversations import HIDDEN, MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
-from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
+from chat.context.finding import completed
+from chat.context.gather import GatheredContext, KeepReport, document_links, gathered, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.threads import thread_block
 from chat.exchange import events
 from chat.exchange.documents import listed, wikilinks_of
 from chat.exchange.files import READ_TOOL, attached_files, with_files
-from chat.exchange.report import ReportEntry
+from chat.exchange.report import GIVEN, ReportEntry
 from chat.exchange.turn import Turn, tracks_documents
 from chat.processes.threads import in_thread, undisturbed
 from chat.prompting.citing import cited_names
@@ -41,7 +43,6 @@ log = logging.getLogger(__name__)
 GoOn = Callable[[Turn, str | None], FinishedTurn]
 """Stores the answer of a turn, and title if it has none yet, and begins the next answer; returns the turn with that."""
 
-_GIVEN = frozenset({"resolved", "truncated"})
 _CITABLE = frozenset({"activity", "message"})
 _LISTED_CHARS = 2_000
 _TITLE_AFTER = 2.0
@@ -172,17 +173,36 @@ async def distilled(turn: Turn, context: GatheredContext) -> Distilled:
     )
 
 
-async def answer(
-    turn: Turn, found: Distilled, *, context: GatheredContext, history: Sequence[Message], keep: KeepReport
-) -> AsyncIterator[events.Event]:
-    """Stream the main model's answer. `keep` stores the report of `context` where that has to be cut further."""
+@dataclass(slots=True, kw_only=True)
+class AnswerContext:
+    """What the answers of a turn rest on, gathered for the models that answer.
+
+    keep: stores its report. gather: gathers it for those that answer now.
+    """
+
+    context: GatheredContext
+    keep: KeepReport
+    gather: Callable[[], GatheredContext]
+
+    async def renew(self, turn: Turn) -> AsyncIterator[events.Event]:
+        """Gather the context again: other models see other pictures, and have other windows."""
+        told = self.context.report
+        gathering = await gathered(turn, self.gather, self.keep)
+        self.context = await completed(turn, gathering.go_on(), self.keep)
+        if self.context.report != told:
+            yield events.references(self.context.report_dicts())
+
+
+async def answer(turn: Turn, found: Distilled, rest_on: AnswerContext) -> AsyncIterator[events.Event]:
+    """Stream the main model's answer. found: the context as it goes into the prompt."""
+    context = rest_on.context
 
     def prompt(block: ContextBlock, share: float) -> list[Any]:
         return build_prompt(
             question=turn.question,
             documents=listed(turn.earlier_documents, max_chars=_LISTED_CHARS),
             context=block,
-            history=history,
+            history=turn.history,
             summary=turn.summary,
             instructions=turn.options.instructions(turn.model),
             preferences=turn.preferences.text(turn.model),
@@ -197,28 +217,22 @@ async def answer(
             continued="" if turn.is_decided else turn.continued,
         )
 
-    for event in _told_before(turn, found):
+    drafts = Drafts(
+        turn=turn,
+        found=found,
+        context=context,
+        make=prompt,
+        keep=rest_on.keep,
+        max_chars=partial(max_context_chars, turn),
+    )
+    async for event in answering.answer(turn, drafts):
         yield event
-    if hidden := asked_for_hidden(context.report):
-        yield turn.note(hidden)
-    drafts = partial(Drafts, turn=turn, found=found, context=context, make=prompt, keep=keep)
-    try:
-        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
-            yield event
-    except ModelUnknownError:
-        if not turn.has_own_model:
-            raise
-        yield answering.fall_back(turn)
-        async for event in answering.answer(turn, drafts(max_chars=partial(max_context_chars, turn))):
-            yield event
 
 
-async def answers(
-    turn: Turn, context: GatheredContext, *, keep: KeepReport, go_on: GoOn
-) -> AsyncIterator[events.Event]:
+async def answers(turn: Turn, rest_on: AnswerContext, *, go_on: GoOn) -> AsyncIterator[events.Event]:
     """Stream the answers of the turn: one, or that of each of `turn.answerers`, who see what the others said before.
 
-    go_on: ends an answer and begins the next one. keep: see `answer`.
+    go_on: ends an answer and begins the next one.
     """
     if turn.accepted.thread_id is not None:
         turn.thread = await in_thread(thread_block, turn)
@@ -226,10 +240,10 @@ async def answers(
         yield _told_answer(turn, short_id=turn.answer_short_id)
     needs_title = _needs_title(turn)
     while True:
-        async for event in _one_answer(turn, context, keep=keep):
+        async for event in _one_answer(turn, rest_on):
             if needs_title and turn.title_due is None:
                 _plan_title(turn)
-            yield turn.of_answer(event)
+            yield event if "references" in event else turn.of_answer(event)
         cited = await documents_cited(turn)
         if cited is not None:
             yield turn.of_answer(cited)
@@ -240,13 +254,24 @@ async def answers(
         yield begun
 
 
-async def _one_answer(turn: Turn, context: GatheredContext, *, keep: KeepReport) -> AsyncIterator[events.Event]:
+async def _one_answer(turn: Turn, rest_on: AnswerContext) -> AsyncIterator[events.Event]:
     if turn.waits:
         yield turn.note(turn.notice)
         return
-    found = await distilled(turn, context)
-    async for event in answer(turn, found, context=context, history=turn.history, keep=keep):
+    found = await distilled(turn, rest_on.context)
+    for event in _told_before(turn, found, rest_on.context.report):
         yield event
+    try:
+        async for event in answer(turn, found, rest_on):
+            yield event
+    except ModelUnknownError:
+        if not turn.has_own_model:
+            raise
+        yield answering.fall_back(turn)
+        async for event in rest_on.renew(turn):
+            yield event
+        async for event in answer(turn, await distilled(turn, rest_on.context), rest_on):
+            yield event
 
 
 async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:
@@ -316,7 +341,7 @@ def cited_entries(names: Sequence[str], make_scope: Callable[[], ReferenceScope]
         log.exception("what an answer cites could not be looked up")
         return []
     entries = [resolution.entry for resolution in found]
-    return [entry.as_dict() for entry in entries if entry.status in _GIVEN and entry.kind in _CITABLE]
+    return [entry.as_dict() for entry in entries if entry.status in GIVEN and entry.kind in _CITABLE]
 
 
 def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
@@ -324,7 +349,7 @@ def _told_answer(turn: Turn, *, short_id: str) -> events.Event:
     return turn.of_answer(events.answer(message_id=turn.answer_id, short_id=short_id, agent=turn.agent))
 
 
-def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
+def _told_before(turn: Turn, found: Distilled, report: Sequence[ReportEntry]) -> Iterator[events.Event]:
     """The events before the first word: notices about this answer, and the earlier text of a continued answer."""
     if found.note:
         yield events.status(found.note)
@@ -338,6 +363,8 @@ def _told_before(turn: Turn, found: Distilled) -> Iterator[events.Event]:
         yield from turn.parts.told()
     if turn.continued:
         yield events.text(turn.continued)
+    if hidden := asked_for_hidden(report):
+        yield turn.note(hidden)
 
 
 def asked_for_hidden(report: Sequence[ReportEntry]) -> Sentence:

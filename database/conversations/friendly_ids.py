@@ -76,22 +76,46 @@ def assign_friendly_id(
 
 
 def assign_friendly_ids(connection: Connection, nameless: Sequence[Nameless]) -> dict[str, str]:
-    """`assign_friendly_id` for conversations that have none, two statements for all; the ids by conversation."""
-    first = [next(friendly_id_candidates(each.title, each.created_at, each.conversation_id)) for each in nameless]
+    """`assign_friendly_id` for conversations that have none, by few statements for all; the ids by conversation."""
+    given = first_free(
+        connection,
+        {
+            each.conversation_id: (
+                each.user_email,
+                friendly_id_candidates(each.title, each.created_at, each.conversation_id),
+            )
+            for each in nameless
+        },
+    )
+    _TAKE.run_each(
+        connection,
+        [
+            {"owner": each.user_email, "conversation": each.conversation_id, "candidate": given[each.conversation_id]}
+            for each in nameless
+        ],
+    )
+    return given
+
+
+def first_free(connection: Connection, wanted: Mapping[str, tuple[str, Iterator[str]]]) -> dict[str, str]:
+    """For each the first of its candidates that no conversation of its owner has, and no other one here.
+
+    wanted: owner and candidates. Usually one query for all; where titles and times are the same, one more or two.
+    """
     owner, friendly_id = conversations.c.user_email, conversations.c.conversation_friendly_id
-    query = select(owner, friendly_id).where(owner.in_({each.user_email for each in nameless}), friendly_id.in_(first))
-    taken = {(row[0], row[1]) for row in connection.execute(query)}
-    given, crowded = dict[str, str](), list[Nameless]()
-    rows = []
-    for each, candidate in zip(nameless, first, strict=True):
-        if (each.user_email, candidate) in taken:
-            crowded.append(each)
-            continue
-        taken.add((each.user_email, candidate))
-        given[each.conversation_id] = candidate
-        rows.append({"owner": each.user_email, "conversation": each.conversation_id, "candidate": candidate})
-    _TAKE.run_each(connection, rows)
-    return given | {each.conversation_id: assign_friendly_id(connection, **each._asdict()) for each in crowded}
+    owners = {email for email, _ in wanted.values()}
+    given, taken, waiting = dict[str, str](), set[tuple[str, str]](), dict(wanted)
+    while waiting:
+        tried = {key: (email, next(candidates)) for key, (email, candidates) in waiting.items()}
+        names = {name for _, name in tried.values()}
+        query = select(owner, friendly_id).where(owner.in_(owners), friendly_id.in_(names))
+        taken |= {(row[0], row[1]) for row in connection.execute(query)}
+        for key, pair in tried.items():
+            if pair not in taken:
+                taken.add(pair)
+                given[key] = pair[1]
+                del waiting[key]
+    return given
 
 
 def ensure_friendly_id(*, database: Database, user_email: str, conversation_id: str) -> str:
@@ -200,26 +224,7 @@ def _name_some(connection: Connection, user_email: str, domain: str) -> int:
     found = connection.execute(query).all()
     if not found:
         return 0
-    taken = set(
-        connection.execute(
-            select(conversations.c.conversation_friendly_id).where(
-                conversations.c.user_email == user_email, conversations.c.conversation_friendly_id.is_not(None)
-            )
-        ).scalars()
-    )
-    changes = []
-    for row in found:
-        candidates = friendly_id_candidates(row.title, row.created_at, row.conversation_id)
-        friendly_id = next(candidate for candidate in candidates if candidate not in taken)
-        taken.add(friendly_id)
-        changes.append({"id": row.conversation_id, "friendly_id": friendly_id})
-    connection.execute(
-        update(conversations)
-        .where(conversations.c.conversation_id == bindparam("id"))
-        .values(conversation_friendly_id=bindparam("friendly_id"), version=conversations.c.version + 1),
-        changes,
-    )
-    return len(changes)
+    return len(assign_friendly_ids(connection, [Nameless(user_email, *row) for row in found]))
 
 
 def _hash_some(connection: Connection, user_email: str, domain: str) -> int:

@@ -64,12 +64,13 @@ class Urgency(IntEnum):
 
 
 class _Queued(NamedTuple):
-    """A job that waits for the writer; the tuple's order is that of the queue."""
+    """A job that waits for the writer; the tuple's order is that of the queue. commit: runs it as a transaction."""
 
     urgency: int
     number: int
     job: Job[Any]
     future: Future[Any] | LoopFuture
+    commit: Callable[..., Any]
 
     @property
     def is_of_turn(self) -> bool:
@@ -209,7 +210,8 @@ class Database:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
                 self._submitted += 1
-                self._jobs.put(_Queued(urgency, next(self._count), tracing.carried(job), outcome))
+                carried = tracing.carried(job), outcome, tracing.carried(self._committed)
+                self._jobs.put(_Queued(urgency, next(self._count), *carried))
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""
@@ -260,7 +262,7 @@ class Database:
                 return
             self._closed = True
             if self._thread.ident:
-                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future()))
+                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future(), self._committed))
         if self._thread.ident:
             self._thread.join()
         self._checkpoints.close()
@@ -321,7 +323,7 @@ class Database:
 
     def _run(self, queued: _Queued) -> None:
         try:
-            result = self._committed(queued.job, is_of_turn=queued.is_of_turn)
+            result = queued.commit(queued.job, is_of_turn=queued.is_of_turn)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             queued.future.set_exception(error)
         else:

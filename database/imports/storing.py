@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from database.activities.storing import new_activity_id
-from database.conversations.friendly_ids import add_alias, friendly_id_candidates
+from database.conversations.friendly_ids import add_alias, first_free, friendly_id_candidates
 from database.conversations.repository import new_conversation_id
 from database.engine.clock import now_iso
 from database.engine.database import Database
@@ -139,28 +139,14 @@ def known_source_ids(*, database: Database, user_email: str, source: str, source
 
 
 def free_friendly_ids(connection: Connection, new: Sequence[ArrivingConversation], target: Target) -> dict[str, str]:
-    """A free friendly id for each: that of the source, else one made of its title. Usually one query for all."""
-    own = conversations.c.user_email == target.user_email
-    first = [each.friendly_id or next(_candidates(each)) for each in new]
-    column = conversations.c.conversation_friendly_id
-    taken = set(connection.execute(select(column).where(own, column.in_(first))).scalars())
-    names: dict[str, str] = {}
-    for each, preferred in zip(new, first, strict=True):
-        name = preferred
-        if name in taken:
-            name = next(
-                candidate
-                for candidate in _candidates(each)
-                if candidate not in taken
-                and connection.execute(select(column).where(own, column == candidate)).first() is None
-            )
-        names[each.source_id] = name
-        taken.add(name)
-    return names
+    """A free friendly id for each: that of the source, else one made of its title."""
+    return first_free(connection, {each.source_id: (target.user_email, _candidates(each)) for each in new})
 
 
-def _candidates(each: ArrivingConversation) -> Any:
-    return friendly_id_candidates(each.title, each.created_at, each.source_id)
+def _candidates(each: ArrivingConversation) -> Iterator[str]:
+    if each.friendly_id:
+        yield each.friendly_id
+    yield from friendly_id_candidates(each.title, each.created_at, each.source_id)
 
 
 def _store_new(

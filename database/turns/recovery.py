@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,8 @@ from .closing import ABANDONED_STATUS, AbandonedTurn, Report, close_alone, close
 from .leases import abandoned
 
 log = logging.getLogger(__name__)
-ReportMaker = Callable[[str, str], Sequence[Mapping[str, Any]]]
-"""Email of a person and text of their question → what became of its references, as `store_report` keeps it."""
+ReportMaker = Callable[[AbandonedTurn], Report]
+"""A turn → what became of the references and files of its question, as `store_report` keeps it."""
 TOGETHER = 50
 """So many turns share a transaction."""
 
@@ -133,8 +133,7 @@ def _with_lost_report(turn: AbandonedTurn, begun: bool, report_of: ReportMaker |
     """The turn with the report that it should have sent; unchanged if it was sent or there is nothing to report."""
     if report_of is None or turn.question is None or begun or turn.report:
         return turn
-    lost: Report = report_of(turn.user_email, turn.question)
-    return turn._replace(lost_report=lost)
+    return turn._replace(lost_report=report_of(turn))
 
 
 def _streaming(if_still: ColumnElement[bool], only: str | None) -> Select[Any]:

@@ -18,12 +18,15 @@ class UploadQuery(Query):
 class AttachmentItem(Shape):
     """A file. `kind`: how it is read; `size`: in bytes; `width`, `height`: of a picture.
 
+    `file_id` and `type` are other names of `attachment_id` and `media_type`, as `/files` is one of `/attachments`.
     `problem`: why there is no text, or not all of it, or why it may be wrong (`encoding`); "" for none.
     """
 
     attachment_id: str
+    file_id: str
     name: str
     media_type: str
+    type: str
     kind: Literal["text", "pdf", "docx", "xlsx", "odt", "pptx", "image"]
     size: int
     pages: int | None

@@ -1,4 +1,4 @@
-"""Files in messages: uploaded, shown, downloaded, taken back."""
+"""Files in messages: uploaded, shown, downloaded, taken back. `/files` is another name of `/attachments`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _LONGEST_PAGE = 2_000_000
 
 
 @blueprint.post("/attachments")
+@blueprint.post("/files")
 @works(Work.UPLOADS)
 @takes_upload(largest_attachment, form=True)
 @asks(attachment_models.UploadQuery)
@@ -50,6 +51,7 @@ def upload_attachment(query: attachment_models.UploadQuery) -> object:
 
 
 @blueprint.get("/attachments/<attachment_id>")
+@blueprint.get("/files/<attachment_id>")
 @asks(attachment_models.ContentQuery)
 @answers(None, media=SENT_TYPES)
 @works(Work.FILES)
@@ -64,6 +66,7 @@ def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) ->
 
 
 @blueprint.get("/attachments/<attachment_id>/about")
+@blueprint.get("/files/<attachment_id>/about")
 @answers(attachment_models.AttachmentItem)
 def about_attachment(attachment_id: str) -> object:
     """What is known of a file."""
@@ -71,6 +74,7 @@ def about_attachment(attachment_id: str) -> object:
 
 
 @blueprint.get("/attachments/<attachment_id>/text")
+@blueprint.get("/files/<attachment_id>/text")
 @asks(attachment_models.PageQuery)
 @answers(attachment_models.AttachmentText)
 @works(Work.FILES)
@@ -93,6 +97,7 @@ def files_of_conversation(conversation_id: str) -> object:
 
 
 @blueprint.delete("/attachments/<attachment_id>")
+@blueprint.delete("/files/<attachment_id>")
 @answers(http_models.Done)
 @fails("conflict")
 @works(Work.UPLOADS)
@@ -108,6 +113,7 @@ def _files() -> Attachments:
 
 def _shape(attachment: Attachment) -> dict[str, object]:
     known = asdict(attachment)
+    known |= {"file_id": attachment.attachment_id, "type": attachment.media_type}
     return {name: known[name] for name in attachment_models.AttachmentItem.model_fields}
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from flask import Flask, Request, current_app, g, request
 from flask.ctx import _AppCtxGlobals
 
+import tracing
 from database.accounts.audit import Actor, Door
 from database.accounts.secret_tokens import Asking
 from database.accounts.users import get_user
@@ -176,7 +177,7 @@ def request_id() -> str:
     this = _g()
     found: str | None = this.get("request_id")
     if found is None:
-        found = this.request_id = new_request_id()
+        found = this.request_id = tracing.began_by.get() or new_request_id()
     return found
 
 

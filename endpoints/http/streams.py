@@ -11,6 +11,7 @@ import orjson
 from flask import Response
 from werkzeug.datastructures import Headers
 
+import tracing
 from chat.processes.threads import WorkerThreads
 from chat.turns.streams import signed_out
 
@@ -38,13 +39,15 @@ class EventStream(Protocol):
 class StreamBody:
     """A body for two kinds of servers: ours sends `stream` from its loop; others iterate it in a thread.
 
-    access: with which the stream of events ends; None: it goes on to its own end.
+    access: with which the stream of events ends; None: it goes on to its own end. request_id: of the request that it
+    answers, for the log.
     """
 
     def __init__(self, stream: EventStream, after: int, access: Access | None = None) -> None:
         self.stream = stream
         self.after = after
         self.access = access
+        self.request_id = tracing.began_by.get()
         self._sent = b""
 
     def __iter__(self) -> Iterator[bytes]:

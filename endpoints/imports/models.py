@@ -12,9 +12,10 @@ State = Literal["counting", "ready", "running", "paused", "done", "failed", "can
 
 
 class UploadName(Query):
-    """What the file is called on the person's machine; a form says it as well."""
+    """What the file is called on the person's machine; a form says it as well. `start`: whether to begin at once."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    start: bool = False
 
 
 class ImportSource(Shape):
@@ -31,10 +32,12 @@ class ImportItem(Shape):
     that were not chosen. `imported`, `updated`, `skipped`, `failed`: conversations, and what came beside them, as
     documents; each memory of the first implementation. `messages_per_second` and `seconds_left` are null where they
     are unknown. `error_said`: why it failed, for other languages. `next_try_at`: when it is tried again, where it is
-    under way and could not be stored; `error` says why then, too.
+    under way and could not be stored; `error` says why then, too. `job_id` is another name of `import_id`, as `/jobs`
+    is one of `/imports`.
     """  # noqa: D205
 
     import_id: str
+    job_id: str
     source: str
     source_title: str
     file_name: str

@@ -1,6 +1,7 @@
 """Importing history from elsewhere: a file is uploaded, looked at, started, watched and, if need be, taken back.
 
 An import is a job that survives a restart. Its progress is told by `GET /events` as changes of the kind `import`.
+`/jobs` is another name of `/imports`: imports are the jobs that people have.
 """
 
 from __future__ import annotations
@@ -61,17 +62,21 @@ def upload_import(query: import_models.UploadName) -> object:
     422 `import_form_unknown` for a file that no importer reads, `import_refused` for one that is damaged or empty. 507
     `quota_exceeded` where the files that wait to be imported would have more than ANAPHORA_IMPORT_QUOTA.
 
-    The import counts what the file holds, and then is `ready`. `POST /imports/<import_id>/start` starts it.
+    The import counts what the file holds, and then is `ready`. `POST /imports/<import_id>/start` starts it; with
+    `start`, all of it is imported at once.
     """
     settings, uploads = current_settings(), current_settings().data_dir / FOLDER
     with receive_upload(current_state().attachments, most=largest_import(settings)) as received:
         if received.stat().st_size > IMPORT_QUOTA.room(current_state(), current_user_scope()["user_email"]):
             raise IMPORT_QUOTA.error(current_state())
         name = query.name or uploaded_name() or "import"
-        return _item(accept_file(received, name=name, uploads=uploads, domain="assistant", **current_user_scope()))
+        state: State = "running" if query.start else "counting"
+        own: dict[str, Any] = {**current_user_scope(), "domain": "assistant"}
+        return _item(accept_file(received, name=name, uploads=uploads, state=state, **own))
 
 
 @blueprint.get("/imports")
+@blueprint.get("/jobs")
 @answers(list[import_models.ImportItem])
 def show_imports() -> object:
     """Your imports, the newest first."""
@@ -79,6 +84,7 @@ def show_imports() -> object:
 
 
 @blueprint.get("/imports/<import_id>")
+@blueprint.get("/jobs/<import_id>")
 @answers(import_models.ImportDetails)
 def show_import(import_id: str) -> object:
     """One import, with the conversations of its file to choose from."""
@@ -86,6 +92,7 @@ def show_import(import_id: str) -> object:
 
 
 @blueprint.delete("/imports/<import_id>")
+@blueprint.delete("/jobs/<import_id>")
 @answers(http_models.Done)
 @fails("conflict")
 def forget_import(import_id: str) -> object:
@@ -96,6 +103,7 @@ def forget_import(import_id: str) -> object:
 
 
 @blueprint.get("/imports/<import_id>/report")
+@blueprint.get("/jobs/<import_id>/report")
 @answers(import_models.ImportOutcome)
 def download_import_report(import_id: str) -> Response:
     """What became of the conversations of the file, as a JSON file to keep."""
@@ -111,6 +119,7 @@ def download_import_report(import_id: str) -> Response:
 
 
 @blueprint.post("/imports/<import_id>/start")
+@blueprint.post("/jobs/<import_id>/start")
 @takes(import_models.Choice, optional=True)
 @answers(import_models.ImportItem)
 @fails("conflict", "workspace_not_found")
@@ -120,6 +129,7 @@ def start_import(import_id: str, body: import_models.Choice) -> object:
 
 
 @blueprint.post("/imports/<import_id>/pause")
+@blueprint.post("/jobs/<import_id>/pause")
 @answers(import_models.ImportItem)
 @fails("conflict")
 def pause_import(import_id: str) -> object:
@@ -128,6 +138,7 @@ def pause_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/resume")
+@blueprint.post("/jobs/<import_id>/resume")
 @answers(import_models.ImportItem)
 @fails("conflict")
 def resume_import(import_id: str) -> object:
@@ -136,6 +147,7 @@ def resume_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/cancel")
+@blueprint.post("/jobs/<import_id>/cancel")
 @answers(import_models.ImportItem)
 @fails("conflict")
 def cancel_import(import_id: str) -> object:
@@ -148,6 +160,7 @@ def cancel_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/undo")
+@blueprint.post("/jobs/<import_id>/undo")
 @answers(import_models.ImportItem)
 @fails("conflict")
 def undo_import(import_id: str) -> object:
@@ -198,6 +211,7 @@ def _item(which: Import) -> dict[str, Any]:
     error_said = said(recognised(which.error)) if which.error else []
     return {
         **fields,
+        "job_id": which.import_id,
         "error_said": error_said,
         "source_title": titles.get(which.source, which.source),
         "messages_per_second": speed,

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+import tracing
 from chat.processes.threads import in_thread
 from database.engine.database import Database
 from database.engine.errors import StoreError
@@ -90,6 +91,7 @@ class OpenStreams:
 
 
 async def _tail(body: StreamBody, send: Send) -> None:
+    tracing.began_by.set(body.request_id)  # of this task alone
     async for chunk in body.tail():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
         body.note_sent(chunk)

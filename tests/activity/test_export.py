@@ -483,6 +483,15 @@ def test_a_room_is_found_by_each_of_its_names_and_the_nearest_are_told(database:
     assert sorted(refused.value.details["candidates"]) == sorted([room.conversation_id, twin.conversation_id])
 
 
+def test_of_many_rooms_of_one_title_some_are_told_and_all_are_candidates(database: Database) -> None:
+    for _ in range(12):
+        talk(database, ("Hello", "Hi."), title="Castle")
+    told = r"^[^,]*(, [^,]*){9} … \(12 in all, the newest first\)\.$"
+    with pytest.raises(AmbiguousReferenceError, match=told) as refused:
+        exporting(database, room="Castle")
+    assert len(refused.value.details["candidates"]) == 12
+
+
 def test_what_names_nothing_is_refused(database: Database, game: Game) -> None:
     for filters, error in (
         ({}, InvalidChangeError),

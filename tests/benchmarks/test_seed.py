@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -178,6 +179,29 @@ def test_the_command_seeds_documents_too(tmp_path):
     assert "12 documents are bench@example.org's." in result.output
     own = Vaults(database=open_store(settings.users_dir)).of(EMAIL)
     assert own.progress().documents == 12
+
+
+def test_without_the_folder_of_benchmarks_the_command_says_where_to_run_it(tmp_path, monkeypatch):
+    """As in the container image, which does not have it."""
+    environ = {"ANAPHORA_DATA_DIR": str(tmp_path), "ANAPHORA_MAIN_MODEL": "none", "ANAPHORA_CHEAP_MODEL": "none"}
+    settings = load_settings(environ, env_file=tmp_path / "none")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [_WithoutBenchmarks(), *sys.meta_path])
+    result = create_app(settings, serves=False).test_cli_runner().invoke(args=["bench", "seed"])
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    assert "the folder `benchmarks` of the source code" in " ".join(result.output.split())
+    with pytest.raises(UserNotFoundError):
+        get_user(database=open_store(settings.users_dir), user_email=EMAIL)
+
+
+class _WithoutBenchmarks:
+    """Finds no package of this name, as where its folder is missing."""
+
+    def find_spec(self, name, path=None, target=None):
+        del path, target
+        if name.partition(".")[0] == "benchmarks":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from chat.context.gather import lost_report
 from chat.runtime.startup import bring_in_order
+from chat.turns.lost_reports import lost_report
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.history.references import backlinks
@@ -109,7 +109,7 @@ def test_a_turn_killed_before_it_told_anything_tells_of_its_references_afterward
     who = {"database": talk.database, "user_email": EMAIL}
     killed = accept_turn(**who, conversation_id=conversation.conversation_id, text=f"Is {ref} right?", config={})
     if store == "broken":
-        monkeypatch.setattr("chat.context.gather.resolve_report", partial(int, "no number"))
+        monkeypatch.setattr("chat.turns.lost_reports.resolve_report", partial(int, "no number"))
     report_of = partial(
         lost_report,
         database=talk.database,

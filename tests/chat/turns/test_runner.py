@@ -456,10 +456,10 @@ def test_stopping_after_any_piece_keeps_the_pieces_before_it(talk: Talk, runner:
 def test_a_person_has_only_so_many_answers_written_at_once(talk: Talk, runner: TurnRunner) -> None:
     hold = Hold()
     talk.models.main_model = ScriptedChatModel(replies=[Reply("Well", hold)])
-    runner._most_per_person = 2
+    runner._limits._most = 2
     first, second = (runner.start(talk.new(), talk.query("Hello")) for _ in range(2))
     refused = talk.new()
-    with pytest.raises(TooManyTurnsError, match="2 of your messages"):
+    with pytest.raises(TooManyTurnsError, match=r"^2 of your messages are .* or stop one\. Then send this again"):
         runner.start(refused, talk.query("Hello"))
     assert talk.again(refused).get_message_list() == []
     other = runner.start(talk.new(email="ben@example.com"), talk.query("Hello", email="ben@example.com"))

@@ -17,6 +17,7 @@ from database.engine.errors import ConflictError
 from database.history import reading
 from database.schema import message_variants, messages
 from database.turns.answers import finish_and_add_answer
+from database.turns.closing import AbandonedTurn
 from database.turns.events import append_events, numbered, read_events, stored_events
 from database.turns.leases import renew_leases
 from database.turns.recovery import close_interrupted_turns
@@ -102,7 +103,7 @@ def test_a_lease_that_is_renewed_while_it_is_looked_at_is_respected(database: Da
     answer = begin(own, "first")
     end_leases(database)
 
-    def renewed_meanwhile(_user_email: str, _question: str) -> list[Any]:
+    def renewed_meanwhile(_turn: AbandonedTurn) -> list[Any]:
         database.write(lambda connection: renew_leases(connection, owner="first"))
         return []
 
@@ -116,7 +117,7 @@ def test_a_process_that_closes_a_turn_of_its_own_is_not_stopped_by_renewing_its_
     answer = begin(own, "first")
     end_leases(database)
 
-    def renewed_meanwhile(_user_email: str, _question: str) -> list[Any]:
+    def renewed_meanwhile(_turn: AbandonedTurn) -> list[Any]:
         database.write(lambda connection: renew_leases(connection, owner="first"))
         return []
 

@@ -80,6 +80,20 @@ def test_an_upload_may_come_in_a_form_which_says_its_name(ada: Person) -> None:
     assert (nameless.status_code, nameless.json["name"]) == (201, "file")
 
 
+def test_attachments_are_files_under_another_name(ada: Person, eve: Person, main_model: ScriptedChatModel) -> None:
+    answer = ada.post("/files?name=notes.txt", data=b"Two herons.", content_type="application/octet-stream")
+    assert answer.status_code == 201
+    file = answer.json
+    assert (file["name"], file["type"], file["size"], file["pages"]) == ("notes.txt", "text/plain", 11, None)
+    assert file["file_id"] == file["attachment_id"]
+    assert ada.get(f"/files/{file['file_id']}").get_data() == b"Two herons."
+    assert ada.get(f"/files/{file['file_id']}/text").json["text"] == "Two herons."
+    assert refused(eve.get(f"/files/{file['file_id']}")) == (404, "attachment_not_found")
+    ada.say(ada.new_conversation(), "How many?", files=[file["file_id"]])
+    assert "Two herons." in asked(main_model)
+    assert refused(ada.delete(f"/files/{file['file_id']}")) == (409, "conflict")
+
+
 def test_an_upload_is_told_by_its_content(ada: Person) -> None:
     told = upload(ada, pdf_of(PAGES), "a%2Fb%2Freport.txt").json
     assert (told["name"], told["media_type"], told["kind"], told["pages"]) == (

@@ -6,12 +6,16 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import Connection
 
+import tracing
 from chat.context.conversations import ConversationReferences
+from endpoints.http.scope import EXTENSION
 from endpoints.operations.logs import JsonLines, TextLines
 from language_models.errors import ModelFailedError
 from language_models.testing import Reply, ScriptedChatModel
@@ -99,7 +103,7 @@ def main_model() -> ScriptedChatModel:
 
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
-    """What turns write into the log, as text."""
+    """What turns and the store write into the log, as text."""
     written: list[str] = []
 
     class Handler(logging.Handler):
@@ -107,9 +111,12 @@ def lines() -> Iterator[list[str]]:
             written.append(TextLines().format(record))
 
     handler = Handler()
-    logging.getLogger("chat").addHandler(handler)
+    loggers = [logging.getLogger(name) for name in ("chat", "database")]
+    for logger in loggers:
+        logger.addHandler(handler)
     yield written
-    logging.getLogger("chat").removeHandler(handler)
+    for logger in loggers:
+        logger.removeHandler(handler)
 
 
 def test_what_is_logged_of_a_turn_has_the_id_of_the_request_that_began_it(ada: Person, lines: list[str]) -> None:
@@ -137,3 +144,28 @@ def test_so_has_what_other_threads_log_of_it(ada: Person, lines: list[str], monk
     assert answer.status_code == 200
     [line] = [each for each in lines if "can't be read" in each]
     assert f" request_id={answer.headers['X-Request-ID']}" in line.splitlines()[0]
+
+
+@pytest.mark.parametrize("in_thread", ["request", "writer"])
+def test_so_has_what_the_store_logs_of_any_request(
+    ada: Person, app: Flask, lines: list[str], monkeypatch: pytest.MonkeyPatch, in_thread: str
+) -> None:
+    database = app.extensions[EXTENSION].database
+    conversation = ada.new_conversation()
+
+    def broken(connection: Connection, *_: Any) -> None:
+        connection.exec_driver_sql("SELECT nothing FROM nowhere")
+
+    monkeypatch.setattr("database.conversations.repository._update", broken)
+    if in_thread == "writer":
+        monkeypatch.setattr(database, "_begin_writing_here", lambda _urgency: False)
+    lines.clear()
+    answer = ada.put(f"/conversations/{conversation}/title", json={"title": "Doors"})
+    assert answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE, answer.text
+    assert [line for line in lines if f"request_id={answer.headers['X-Request-ID']}" not in line.splitlines()[0]] == []
+    assert lines
+
+
+def test_what_follows_a_request_in_its_thread_has_no_id_of_it(ada: Person) -> None:
+    ada.get("/get_user_info")
+    assert tracing.began_by.get() is None

@@ -53,7 +53,7 @@ def test_a_request_is_counted_by_the_method_of_its_route_and_an_invented_one_as_
 
 def test_what_is_refused_for_lack_of_room_is_counted_by_its_reason(app: Flask, ada: Person) -> None:
     conversation = ada.new_conversation()
-    app.extensions[EXTENSION].turns._most_per_person = 0
+    app.extensions[EXTENSION].turns._limits._most = 0
     answer = ada.post(f"/send_message/{conversation}", json={"messageText": "No room"})
     assert refused(answer) == (429, "too_many_turns")
     assert of(figures(ada.get("/metrics").text), "refusals_total", code="too_many_turns") == 1

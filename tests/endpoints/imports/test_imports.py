@@ -50,6 +50,31 @@ def titles(app: Flask, person: Person) -> list[str]:
     return sorted(row.title for row in rows)
 
 
+def test_imports_are_jobs_under_another_name_and_may_begin_at_once(app, ada, eve, work):
+    answer = ada.post("/import?name=talks.jsonl&start=true", data=LINES, content_type="application/octet-stream")
+    item = told(answer, ImportItem, status=201)
+    assert (item.state, item.job_id) == ("running", item.import_id)
+    path = f"/jobs/{item.job_id}"
+    assert ada.post(f"{path}/pause").json["state"] == "paused"
+    assert ada.post(f"{path}/resume").json["state"] == "running"
+    work()
+    assert [each["job_id"] for each in ada.get("/jobs").json] == [item.job_id]
+    assert ada.get(path).json["state"] == "done"
+    report = ada.get(f"{path}/report").json
+    assert {name: report[name] for name in ("imported", "updated", "skipped", "failed")} == {
+        "imported": 3,
+        "updated": 0,
+        "skipped": 0,
+        "failed": [],
+    }
+    assert titles(app, ada) == ["Talk 0", "Talk 1", "Talk 2"]
+    assert refused(eve.get(path)) == (404, "import_not_found")
+    assert refused(ada.post(f"{path}/cancel")) == (409, "conflict")
+    assert ada.post(f"{path}/undo").json["state"] == "undoing"
+    work()
+    assert (ada.get(path).json["state"], titles(app, ada)) == ("undone", [])
+
+
 def test_a_file_is_uploaded_counted_started_and_reported(app, ada, uploaded, work):
     answer = uploaded()
     assert answer.status_code == 201

@@ -78,6 +78,7 @@ def test_programs_that_wait_for_agents_hold_up_nobody_else(
         await until(lambda: main_model.started_streams == len(waiting))
         one_more = (await at_bridge(bridge, of_ada, asked)).structured_content
         assert one_more["error"]["code"] == "too_many_turns"
+        assert one_more["error"]["message"].startswith("4 questions of yours to agents wait for their answers")
         for token in (of_eve, of_ada):
             assert await at_bridge(bridge, token, listed)
         other = asyncio.create_task(at_bridge(bridge, of_eve, asked))
@@ -161,6 +162,7 @@ def test_all_people_together_have_a_bounded_number_of_questions_waiting(
         await until(lambda: main_model.started_streams == 1)
         refused = (await at_bridge(bridge, of_eve, asked)).structured_content
         assert refused["error"]["code"] == "too_many_turns"
+        assert refused["error"]["message"].startswith("Agents are answering as many questions as this server takes")
         hold.release()
         assert (await first).structured_content["answer"] == "Sorrel."
         assert (await at_bridge(bridge, of_eve, asked)).structured_content["answer"] == "Sorrel."

@@ -182,7 +182,8 @@ class TestTags:
         tags = told(ada.get(f"/pkb/claims/{claim.claim_id}/tags"), responses.TagList).tags
         assert [(one.tag_id, one.claim_count) for one in tags] == [(running.tag_id, 1)]
         told(ada.delete(link), responses.Changed)
-        assert refused(ada.delete(link)) == (404, "tag_not_found")
+        missing = ada.delete(link)
+        assert (*refused(missing), missing.json["message"]) == (404, "tag_not_found", "There is no such tag.")
 
     def test_a_name_is_had_once_in_one_place(self, ada: Person) -> None:
         tag(ada, "Running")

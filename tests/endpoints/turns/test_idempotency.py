@@ -196,7 +196,7 @@ def test_who_runs_as_many_turns_as_one_may_still_gets_what_was_sent_before(
     ada.say(answered, "How much light?")
     regenerate = f"/regenerate/{answered}/{listed(ada, answered)[1]['message_id']}"
     again = events_of(ada.post(regenerate, json={"client_message_id": "again"}))
-    app.extensions[EXTENSION].turns._most_per_person = 1
+    app.extensions[EXTENSION].turns._limits._most = 1
     running = ada.post(
         f"/send_message/{busy}", json={"messageText": "wait", "client_message_id": "busy"}, buffered=False
     )
@@ -205,7 +205,11 @@ def test_who_runs_as_many_turns_as_one_may_still_gets_what_was_sent_before(
     assert events_of(send(ada, done)) == first
     assert events_of(ada.post(regenerate, json={"client_message_id": "again"})) == again
     assert refused(send(ada, done, "Something else")) == (409, "conflict")
-    assert refused(send(ada, done, client_message_id="new")) == (429, "too_many_turns")
+    refusal = send(ada, done, client_message_id="new")
+    assert refused(refusal) == (429, "too_many_turns")
+    assert refusal.headers["Retry-After"] == "5"
+    assert refusal.json["message"].startswith("1 of your messages is being answered")
+    assert refusal.json["said"] == [{"code": "turns_at_once", "values": {"count": 1}}]
     assert refused(ada.post(regenerate, json={"client_message_id": "new"})) == (429, "too_many_turns")
     followed = ada.post(
         f"/send_message/{busy}", json={"messageText": "wait", "client_message_id": "busy"}, buffered=False

@@ -9,9 +9,11 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
+from database.conversations.repository import get_conversations_for_user
+from database.engine.database import Database
 from database.imports.repository import Import
 
-from .conftest import conversation
+from .conftest import ADA, conversation
 
 Imported = Callable[..., Import]
 
@@ -39,3 +41,16 @@ def test_a_further_conversation_of_a_batch_takes_no_statement_of_its_own(importe
     with seen() as many:
         imported(*[conversation(f"many{number}") for number in range(38)])
     assert many.total() - few.total() <= 1, (many - few).most_common()
+
+
+def test_conversations_of_the_same_title_and_time_take_no_statements_of_their_own_for_their_names(
+    imported: Imported, database: Database
+) -> None:
+    with seen() as different:
+        imported(*[conversation(f"other{number}") for number in range(38)])
+    with seen() as same:
+        imported(*[conversation(f"same{number}", title="About the same") for number in range(38)])
+    assert same.total() - different.total() <= 2, (same - different).most_common()
+    listed = get_conversations_for_user(database=database, user_email=ADA, domain="assistant")
+    names = [each.conversation_friendly_id for each in listed if each.title == "About the same"]
+    assert len(set(names)) == 38

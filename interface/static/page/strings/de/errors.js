@@ -7,7 +7,7 @@ export const errorWords = {
   turn_in_progress: 'Diese Unterhaltung antwortet noch. Warte darauf, oder halte die Antwort zuerst an.',
   stream_expired: 'Diese Antwort lässt sich nicht mehr mitverfolgen.',
   stream_elsewhere: 'Diese Antwort wird nicht gespeichert, und der Prozess, der sie schreibt, ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
-  too_many_turns: 'So viele deiner Nachrichten werden schon beantwortet, wie es zugleich sein dürfen. Warte, bis eine fertig ist.',
+  too_many_turns: 'So viele deiner Nachrichten werden schon beantwortet, wie es zugleich sein dürfen. Warte, bis eine fertig ist, oder halte eine an.',
   knowledge_unavailable: 'Die Erinnerungen sind gerade nicht verfügbar.',
   storage_busy: 'Der Speicher ist gerade beschäftigt. Versuche es gleich noch einmal.',
   storage_checking: 'Die gespeicherten Daten werden gerade geprüft, weil ihre Datei nicht so ist, wie dieser Server sie zurückgelassen hat. Danach ist alles von selbst wieder da.',

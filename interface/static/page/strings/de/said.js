@@ -15,6 +15,7 @@ export const saidWords = {
   inbox_chain_stopped: ({ count }) => `Agenten haben ${count} Mal nacheinander geantwortet, zuletzt einander. Hier hören sie auf. Was offen blieb, steht als gescheitert in ihren Posteingängen und kann dort erneut versucht werden.`,
   inbox_paused: ({ agent, count }) => `${agent} hat innerhalb einer Stunde ${count} Mal geantwortet, so oft wie von selbst erlaubt. Der Rest wartet im Posteingang.`,
   inbox_waits: ({ agent, short_id: id }) => `${agent} wartet mit der Antwort auf #${id}.`,
+  inbox_not_given: ({ agent, short_id: id }) => `${agent} hat nicht alles erhalten, was #${id} nennt:`,
   inbox_failed: ({ agent, short_id: id }) => `${agent} konnte #${id} nicht beantworten.`,
   inbox_crashed: ({ count }) => `Der Server ist ${count} Mal stehen geblieben, während dies beantwortet wurde.`,
   model_gone: ({ model, instead }) => `${model}, das für diese Unterhaltung gewählt ist, gibt es nicht mehr: Stattdessen antwortet ${instead}.`,

@@ -7,7 +7,7 @@ export const errorWords = {
   turn_in_progress: 'Esta conversación todavía está respondiendo. Espera, o detén antes la respuesta.',
   stream_expired: 'Esta respuesta ya no se puede seguir en directo.',
   stream_elsewhere: 'Esta respuesta no se guarda, y ahora no se puede llegar al proceso que la escribe. Inténtalo de nuevo en un momento.',
-  too_many_turns: 'Ya se están respondiendo todos los mensajes tuyos que se permiten a la vez. Espera a que termine uno.',
+  too_many_turns: 'Ya se están respondiendo todos los mensajes tuyos que se permiten a la vez. Espera a que termine uno o detén uno.',
   knowledge_unavailable: 'Los recuerdos no están disponibles ahora.',
   storage_busy: 'El almacenamiento está ocupado. Inténtalo de nuevo en un momento.',
   storage_checking: 'Se están comprobando los datos guardados, porque su archivo no está como este servidor lo dejó. Después, todo vuelve por sí solo.',

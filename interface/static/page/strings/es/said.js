@@ -15,6 +15,7 @@ export const saidWords = {
   inbox_chain_stopped: ({ count }) => `Los agentes han respondido ${count} veces seguidas, al final unos a otros. Aquí se detienen. Lo que quedó sin responder figura como fallido en sus bandejas de entrada, donde se puede reintentar.`,
   inbox_paused: ({ agent, count }) => `${agent} ha respondido ${count} veces en una hora, tantas como puede por sí solo. El resto espera en su bandeja de entrada.`,
   inbox_waits: ({ agent, short_id: id }) => `${agent} espera para responder a #${id}.`,
+  inbox_not_given: ({ agent, short_id: id }) => `${agent} no recibió todo lo que nombra #${id}:`,
   inbox_failed: ({ agent, short_id: id }) => `${agent} no pudo responder a #${id}.`,
   inbox_crashed: ({ count }) => `El servidor se detuvo ${count} veces mientras se respondía a esto.`,
   model_gone: ({ model, instead }) => `${model}, elegido para esta conversación, ya no está disponible: responde ${instead} en su lugar.`,

@@ -7,7 +7,7 @@ export const errorWords = {
   turn_in_progress: '此对话仍在回答。请等待，或先停止回答。',
   stream_expired: '已无法继续跟随此回答。',
   stream_elsewhere: '此回答不会保存，而且目前无法连接到正在撰写它的进程。请稍后再试。',
-  too_many_turns: '同时回答的消息数已达上限。请等其中一个完成。',
+  too_many_turns: '同时回答的消息数已达上限。请等其中一个完成，或停止其中一个。',
   knowledge_unavailable: '记忆目前不可用。',
   storage_busy: '存储正忙。请稍后再试。',
   storage_checking: '正在检查存储的数据，因为其文件与此服务器离开时不同。检查结束后，一切会自动恢复。',

@@ -13,6 +13,7 @@ export const saidWords = {
   inbox_chain_stopped: ({ count }) => `智能体已连续回答 ${count} 次，最后是互相回答。它们在此停止。未回答的内容在其收件箱中标为失败，可在那里重试。`,
   inbox_paused: ({ agent, count }) => `${agent} 在一小时内已回答 ${count} 次，达到自动回答的上限。其余的在收件箱中等待。`,
   inbox_waits: ({ agent, short_id: id }) => `${agent} 暂缓回答 #${id}。`,
+  inbox_not_given: ({ agent, short_id: id }) => `${agent} 未收到 #${id} 提到的全部内容：`,
   inbox_failed: ({ agent, short_id: id }) => `${agent} 未能回答 #${id}。`,
   inbox_crashed: ({ count }) => `回答此内容时，服务器停止了 ${count} 次。`,
   model_gone: ({ model, instead }) => `此对话选择的 ${model} 已不可用：改由 ${instead} 回答。`,
