@@ -225,6 +225,10 @@ def _trimmed(name: str) -> str:
     return f"built/{name}"
 
 
+def _is_joined_part(name: str) -> bool:
+    return name.startswith("built/") and name.endswith("/later.js")
+
+
 def _is_module(name: str) -> bool:
     return name.startswith("page/") and name.endswith(".js")
 
@@ -318,6 +322,10 @@ def send_asset(version: str, name: str) -> Response:
         content = _assets().translated(name, language) if language in LANGUAGES and _is_module(name) else asset.content
     except KeyError:
         raise NotFound from None
+    is_current = asset.is_listed and version == _assets().fingerprint(name)
+    if _is_joined_part(name) and not is_current:
+        # It would find parts of another version under the short names that joining gives them.
+        raise NotFound
     is_asset = content is asset.content
     packed = asset.packed if is_asset and "gzip" in request.headers.get("Accept-Encoding", "").lower() else None
     answer = Response(packed or content, content_type=asset.media_type)
@@ -325,7 +333,6 @@ def send_asset(version: str, name: str) -> Response:
         answer.headers["Content-Encoding"] = "gzip"
     answer.headers["Vary"] = "Accept-Encoding"
     # A page opened before an update still uses the old address: it gets the file without caching.
-    is_current = asset.is_listed and version == _assets().fingerprint(name)
     answer.headers["Cache-Control"] = _FOR_EVER if is_current else "no-cache"
     if name.endswith(".html"):
         answer.headers["Content-Security-Policy"] = _FRAME_POLICY

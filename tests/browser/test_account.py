@@ -95,6 +95,16 @@ def test_a_device_logged_out_from_another_is_out(
     devices = page.locator("#session-list .record")
     expect(devices).to_have_count(2)
     expect(page.locator("#session-list")).to_contain_text("this device")
+    # Two more of one browser are told apart by their names, too.
+    more = [server.sign_in(email_of(person)) for _ in range(2)]
+    page.reload()
+    revoke = page.locator("#session-list").get_by_role("button", name=re.compile("^Revoke"))
+    expect(revoke).to_have_count(3)
+    assert len(set(revoke.evaluate_all("(buttons) => buttons.map((button) => button.ariaLabel)"))) == 3
+    for each in more:
+        each.post("/logout", {})
+    page.reload()
+    expect(devices).to_have_count(2)
     page.locator("#session-list").get_by_role("button", name=re.compile("^Revoke")).click()
     page.locator("dialog[open]").get_by_role("button", name="Revoke").click()
     expect(devices).to_have_count(1)

@@ -137,6 +137,32 @@ def test_an_update_is_told_again_where_a_part_of_the_page_does_not_come(
     expect(offers).to_have_count(1)
 
 
+def test_a_part_of_a_page_from_before_an_update_says_to_reload_and_nothing_typed_is_lost(
+    person: Client, open_page: OpenPage, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    page = open_page(person, empty_cache=True)
+    offers = answered_as_by(page, ["another"], "/manifest.webmanifest")
+
+    def ask_the_updated_server(route: Route) -> None:
+        route.continue_(url=re.sub(r"/static/[0-9a-f]+/", "/static/0123456789abcdef/", route.request.url))
+
+    page.route(re.compile(r"/built/later\.js"), ask_the_updated_server)
+    page.fill("#composer-input", "How much water?")
+    page.locator("#model-button").click()
+    expect(page.locator("#composer-problem")).to_contain_text(
+        "Anaphora was updated on the server. Reload the page; what you typed is kept."
+    )
+    expect(offers).to_have_count(1)
+    page.unroute_all()
+    with page.expect_navigation():
+        offers.get_by_role("button", name="Reload").click()
+    expect(page.locator("#composer-input")).to_have_value("How much water?")
+    until_ready(page)
+    page.locator("#model-button").click()
+    expect(page.get_by_role("listbox", name="Models").get_by_role("option")).not_to_have_count(0)
+
+
 def test_the_page_also_runs_from_its_single_modules(
     start_server: Callable[..., LiveServer], open_page: OpenPage
 ) -> None:

@@ -314,6 +314,33 @@ def test_documents_are_imported_moved_deleted_and_brought_back(
     assert text_of(person, "plants/big%20tomatoes.md") == "Sown in March."
 
 
+def test_who_renames_a_file_whose_text_says_its_old_name_may_change_the_title_too(
+    person: Client, open_page: OpenPage
+) -> None:
+    write(person, "Rye.md", "# Rye\n\nSown in autumn.")
+    page = open_page(person, "/interface/?panel=documents&document=Rye.md")
+    panel, dialog = page.locator("#documents"), page.get_by_role("dialog", name="Rename or move the document")
+
+    def rename(path: str) -> None:
+        panel.get_by_role("button", name="Actions for this document").click()
+        page.get_by_role("menuitem", name="Rename or move…").click()
+        dialog.get_by_role("textbox").fill(path)
+        dialog.get_by_role("button", name="Rename").click()
+        expect(panel.get_by_text(path)).to_be_visible()
+
+    toasts = page.locator("#toasts")
+    # Whoever only moves it keeps its name.
+    rename("fields/Rye.md")
+    expect(toasts).to_contain_text("It is “fields/Rye.md” now.")
+    expect(toasts).not_to_contain_text("still calls it")
+    rename("fields/Wheat.md")
+    expect(toasts).to_contain_text("It is “fields/Wheat.md” now. Its text still calls it “Rye”.")
+    expect(panel.get_by_role("heading", name="Rye")).to_be_visible()
+    toasts.get_by_role("button", name="Change the title").click()
+    expect(panel.get_by_role("heading", name="Wheat")).to_be_visible()
+    assert text_of(person, "fields/Wheat.md") == "# Wheat\n\nSown in autumn."
+
+
 def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_the_person_decides(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:

@@ -130,6 +130,31 @@ def test_what_is_typed_while_a_field_is_on_its_way_is_for_it_and_sends_nothing(
     expect(page.locator(".message-card")).to_have_count(0)
 
 
+@pytest.mark.parametrize("is_done", [True, False], ids=["composed before", "still composing"])
+def test_what_an_input_method_composes_while_the_palette_is_on_its_way_is_for_it(
+    is_done: bool, open_page: OpenPage, person: Client
+) -> None:
+    page = open_page(person)
+    composer, field = page.locator("#composer-input"), page.locator(".palette-field")
+    composer.fill("half a sentence")
+    held: list[Route] = []
+    page.route("**/palette.css", lambda route: held.append(route))
+    page.keyboard.press("Control+k")
+    until_held(page, held)
+    page.keyboard.type("to ")
+    keyboard = page.context.new_cdp_session(page)
+    for text in ("f", "fan", "番茄"):
+        keyboard.send("Input.imeSetComposition", {"text": text, "selectionStart": len(text), "selectionEnd": len(text)})
+    if is_done:
+        keyboard.send("Input.insertText", {"text": "番茄"})
+        expect(composer).to_have_value("half a sentence")
+        page.keyboard.type("!")
+    held[0].continue_()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("to 番茄!" if is_done else "to 番茄")
+    expect(composer).to_have_value("half a sentence")
+
+
 def test_keys_are_for_the_message_again_where_the_palette_does_not_come(
     open_page: OpenPage, person: Client, page_problems: PageProblems
 ) -> None:

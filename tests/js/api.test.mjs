@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ApiError, bring, createApi, mayPass, nextCursor } from '../../interface/static/page/core/api.js';
+import { ApiError, bring, createApi, followMissingParts, mayPass, nextCursor } from '../../interface/static/page/core/api.js';
 
 /** An API whose server answers with `answer`; what it was asked is in `requests`. */
 function apiAnswering(answer, options = {}) {
@@ -182,6 +182,20 @@ test('a part of the page that does not come is said in words; a mistake in it st
   const mistake = new SyntaxError('Unexpected token');
   await assert.rejects(bring(() => Promise.reject(mistake)), mistake);
   assert.deepEqual(await bring(async () => ({ one: 1 })), { one: 1 });
+});
+
+test('a part that does not fit to the page, since the server has another version, only comes by a reload', async () => {
+  const lost = new TypeError('Failed to fetch dynamically imported module');
+  const unfitting = new SyntaxError('The requested module does not provide an export named x');
+  followMissingParts(async () => true);
+  for (const error of [lost, unfitting]) {
+    await assert.rejects(bring(() => Promise.reject(error)), (told) => {
+      assert.deepEqual([told.code, told.message], ['page_outdated', 'Anaphora was updated on the server. Reload the page; what you typed is kept.']);
+      return !mayPass(told);
+    });
+  }
+  followMissingParts(async () => false);
+  await assert.rejects(bring(() => Promise.reject(unfitting)), unfitting);
 });
 
 test('each request says whose page it is, and that another account is logged in is told', async () => {

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { createRenewal } from '../../interface/static/page/core/renewal.js';
 import { fateOf, listAfter, mayChangeLinks } from '../../interface/static/page/documents/changes_model.js';
-import { countIn, formatDocuments, neighbourhood, parseDocuments, placed, treeOf } from '../../interface/static/page/documents/documents_model.js';
+import { countIn, formatDocuments, neighbourhood, parseDocuments, placed, treeOf, withTitle } from '../../interface/static/page/documents/documents_model.js';
 
 test('the address says which document is open, and where in it', () => {
   assert.deepEqual(parseDocuments('?panel=documents'), { path: '', anchor: null });
@@ -96,4 +96,18 @@ test('what is asked for again and again is done once at a time, and once more', 
   assert.equal(runs.length, 2);
   renew();
   assert.equal(runs.length, 3);
+});
+
+test('a text gets another title where it says its own one, and only there', () => {
+  for (const [text, changed] of [
+    ['# Rye\n\nRye and # Rye', '# Wheat\n\nRye and # Rye'],
+    ['Baked.\n\n## Rye ##\n', 'Baked.\n\n## Wheat ##\n'],
+    ['---\ntags: [a]\ntitle: Rye\n---\n# Rye\n', '---\ntags: [a]\ntitle: "Wheat"\n---\n# Rye\n'],
+    ['---\ntitle: "Rye" \n---\n', '---\ntitle: "Wheat" \n---\n'],
+    ['---\ntags: [a]\n---\n# Rye', '---\ntags: [a]\n---\n# Wheat'],
+    ['# About rye\n# Rye', null],
+    ['---\ntitle: Bread\n---\n# Rye', null],
+    ['No title of its own', null],
+    ['', null],
+  ]) assert.equal(withTitle(text, 'Rye', 'Wheat'), changed);
 });

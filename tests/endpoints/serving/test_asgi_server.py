@@ -120,6 +120,11 @@ def test_files_of_the_page_are_packed_and_kept_for_ever(shared_server: LiveServe
     assert len(plain.body) > len(packed.body)
     old = client.get("/static/0123456789abcdef/" + "/".join(address.split("/")[3:]))
     assert (old.status, old.headers["cache-control"]) == (200, "no-cache")
+    # What joins the parts of another version finds others under the names of those that it means.
+    assert client.get(address.replace("main.js", "later.js")).status == 200
+    for language in ("", "de/"):
+        refused = client.get(f"/static/0123456789abcdef/built/{language}later.js")
+        assert (refused.status, "x-anaphora-version" in refused.headers) == (404, True)
 
 
 def test_styles_that_a_page_needs_at_once_come_as_one_file_in_their_order(shared_server: LiveServer) -> None:

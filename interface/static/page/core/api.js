@@ -5,6 +5,10 @@
 import { strings } from '../strings/en/conversation.js';
 import { bringWordsFor, saidText, wordsOfError } from './words/said.js';
 
+const VERSION_PATIENCE_MS = 10_000;
+/** The server has another version of the page: only a reload helps. */
+const OUTDATED = 'page_outdated';
+
 /** What the server (or the way to it) answered instead of a result. `code` is `network_failed` when nothing answered. */
 export class ApiError extends Error {
   constructor({ status = 0, code = 'network_failed', message = '', details = null, retryAfter = null }) {
@@ -24,16 +28,27 @@ export class ApiError extends Error {
  * @returns {boolean}
  */
 export function mayPass(error) {
+  if (error.code === OUTDATED) return false;
   return !(error instanceof ApiError) || error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
-/** Told each time a part of the page does not come. */
-let onMissingPart = () => {};
+/** Asked each time a part of the page does not come. */
+let isOutdated = async () => false;
 
-/** @param {() => void} listener */
+/** @param {() => Promise<boolean>} listener tells whether the server has another version of the page by now */
 export const followMissingParts = (listener) => {
-  onMissingPart = listener;
+  isOutdated = listener;
 };
+
+/** @returns {Promise<string|null>} the version of the page that the server has; null where it can't be reached */
+export async function serverVersion() {
+  try {
+    const { headers } = await fetch('/manifest.webmanifest', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(VERSION_PATIENCE_MS) });
+    return headers.get('X-Anaphora-Version');
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Brings a part of the page that is loaded when it is first needed.
@@ -41,16 +56,18 @@ export const followMissingParts = (listener) => {
  * @template T
  * @param {() => Promise<T>} load imports it
  * @returns {Promise<T>}
- * @throws {ApiError} `network_failed` where it does not come: of that, browsers only say an address
+ * @throws {ApiError} `network_failed` where it does not come: of that, browsers only say an address; `page_outdated` where the server has
+ *   another version of the page, whose parts do not fit
  */
 export async function bring(load) {
   try {
     return await load();
   } catch (error) {
-    // A mistake in the part itself is no matter of the network.
-    if (!(error instanceof TypeError)) throw error;
-    onMissingPart();
-    throw new ApiError({ message: strings.unreachable });
+    const isMissing = error instanceof TypeError;
+    // A part of another version may lack what is asked of it. Any other mistake in the part itself is no matter of the network.
+    if (!isMissing && !(error instanceof SyntaxError)) throw error;
+    if (await isOutdated()) throw new ApiError({ code: OUTDATED, message: strings.outdated });
+    throw isMissing ? new ApiError({ message: strings.unreachable }) : error;
   }
 }
 

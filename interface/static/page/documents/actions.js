@@ -4,7 +4,7 @@ import { documentStrings } from '../strings/en/documents.js';
 import { tellFailure } from '../ui/notices/attempts.js';
 import { askText } from '../ui/controls/dialog.js';
 import { showToast } from '../ui/notices/toast.js';
-import { pathFrom } from './documents_model.js';
+import { nameOf, pathFrom, withTitle } from './documents_model.js';
 
 const words = documentStrings;
 const LONGEST_PATH = 1000;
@@ -29,18 +29,39 @@ export function createActions(api, { onMoved }) {
     }
   }
 
+  /** The text of a document may say the name that its file had, as its title: that stays, unless the person wants it changed, too. */
+  function tellRenamed({ path, title, text }, { path: newPath, followed }) {
+    const [before, after] = [path, newPath].map(nameOf);
+    const told = words.renamed(newPath, followed.length);
+    const isTitled = before !== after && title === before && withTitle(text, before, after) !== null;
+    if (!isTitled) showToast(told, { kind: 'success' });
+    else showToast(`${told} ${words.titleStays(title)}`, { kind: 'success', actionLabel: words.changeTitle, onAction: () => retitle(newPath, before, after) });
+  }
+
+  async function retitle(path, title, next) {
+    try {
+      const { text, version } = await api.read(path);
+      const changed = withTitle(text, title, next);
+      if (changed !== null) await api.save(path, changed, version);
+      onMoved(path, path);
+    } catch (error) {
+      tellFailure(error, { failed: words.saveFailed, again: () => retitle(path, title, next) });
+    }
+  }
+
   /** Asks for the new path until it can be taken, or the person gives up. */
-  async function rename({ path }, value = path) {
+  async function rename(found, value = found.path) {
+    const { path } = found;
     const typed = await askText({ title: words.rename, label: words.path, value, confirmLabel: words.renameConfirm, maxLength: LONGEST_PATH });
     const wanted = typed && pathFrom(typed, path);
     if (!wanted || wanted === path) return;
     try {
       const renamed = await whileMoving(path, () => api.rename(path, wanted));
-      showToast(words.renamed(renamed.path, renamed.followed.length), { kind: 'success' });
+      tellRenamed(found, renamed);
       onMoved(path, renamed.path);
     } catch (error) {
       tellFailure(error, { failed: words.renameFailed });
-      if (isPathRefused(error)) await rename({ path }, typed);
+      if (isPathRefused(error)) await rename(found, typed);
       else onMoved(path, path);
     }
   }

@@ -62,6 +62,38 @@ export function neighbourhood({ path, title, links, backlinks }) {
 /** The file name without folders and ending. */
 export const nameOf = (path) => path.split('/').at(-1).replace(EXTENSION, '');
 
+const FRONT_MATTER = /^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)?---[ \t]*(?:\r?\n|$)/;
+const TITLE_LINE = /^title:[ \t]*(.*?)[ \t]*$/dm;
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$/dm;
+const unquoted = (value) => /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
+
+/** `text` with `next` in the place of what the pattern's group matched first, if that is `title`. */
+function withGroup(text, pattern, title, next, read = (value) => value) {
+  const match = pattern.exec(text);
+  if (!match || read(match[1]) !== title) return null;
+  const [begin, end] = match.indices[1];
+  return text.slice(0, begin) + next + text.slice(end);
+}
+
+/**
+ * A document's text with another title: in its front matter, else in its first heading.
+ *
+ * @param {string} text
+ * @param {string} title
+ * @param {string} next
+ * @returns {string|null} null where the text itself does not say `title` there: then the document is called as its file, or otherwise
+ */
+export function withTitle(text, title, next) {
+  const front = FRONT_MATTER.exec(text)?.[0] ?? '';
+  const body = text.slice(front.length);
+  if (TITLE_LINE.test(front)) {
+    const changed = withGroup(front, TITLE_LINE, title, JSON.stringify(next), unquoted);
+    return changed && changed + body;
+  }
+  const changed = withGroup(body, HEADING, title, next);
+  return changed && front + changed;
+}
+
 /**
  * Places the documents with the most links on a circle, the one in the middle, if any, in its centre.
  *

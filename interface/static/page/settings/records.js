@@ -51,8 +51,22 @@ export function record({ name, badges = [], note, parts = [], actions = [], valu
   return element('li', { class: 'record' }, text, value ? element('div', { class: 'record-value', text: value }) : null, ...buttons);
 }
 
+/** Where rows have one name, such as two devices with the same browser, their buttons say the note, too; where that is the same, a number. */
+function tellApart(rows) {
+  const ways = [(row) => row.querySelector('.record-note')?.textContent ?? '', (row) => `(${rows.indexOf(row) + 1})`];
+  for (const tell of ways) {
+    const buttons = rows.flatMap((row) => [...row.querySelectorAll('button[aria-label]')].map((button) => ({ row, button, label: button.ariaLabel })));
+    const named = new Map();
+    for (const { row, label } of buttons) named.set(label, (named.get(label) ?? new Set()).add(row));
+    for (const { row, button, label } of buttons) {
+      if (named.get(label).size > 1) button.setAttribute('aria-label', `${label}, ${tell(row)}`);
+    }
+  }
+}
+
 /** @param {HTMLElement[]} rows */
 export function records(rows) {
+  tellApart(rows);
   return element('ul', { class: 'record-list' }, ...rows);
 }
 

@@ -1,4 +1,4 @@
-import { followMissingParts } from '../core/api.js';
+import { followMissingParts, serverVersion } from '../core/api.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { pageVersion } from './assets.js';
 import { showToast } from './notices/toast.js';
@@ -25,10 +25,17 @@ export function createVersionWatch() {
     showToast(words.newer, { actionLabel: words.reload, onAction: () => location.reload(), onGone: end, lasting: true });
   }
 
-  followMissingParts(() => told.size > 0 && tell());
-  return (version) => {
+  function note(version) {
     if (!version || version === pageVersion() || told.has(version)) return;
     told.add(version);
     tell();
-  };
+  }
+
+  followMissingParts(async () => {
+    // Of a page that was open for long, no answer may have told it yet.
+    if (told.size > 0) tell();
+    else note(await serverVersion());
+    return told.size > 0;
+  });
+  return note;
 }

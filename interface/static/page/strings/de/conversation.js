@@ -5,6 +5,7 @@ import { count, money, number } from './count.js';
 export const strings = fill(english, {
   product: 'Anaphora',
   unreachable: 'Der Server ist nicht erreichbar.',
+  outdated: 'Anaphora wurde auf dem Server aktualisiert. Lade die Seite neu; was du geschrieben hast, bleibt erhalten.',
   timedOut: 'Der Server hat nicht rechtzeitig geantwortet.',
   busy: 'Einen Moment …',
 

@@ -52,6 +52,8 @@ export const documentStrings = fill(english, {
   path: 'Pfad mit Ordnern. Links in anderen Dokumenten folgen.',
   renameConfirm: 'Umbenennen',
   renamed: (path, n) => (n > 0 ? `Es heißt jetzt „${path}“. Links in ${count(n, 'Dokument', 'Dokumenten')} folgen.` : `Es heißt jetzt „${path}“.`),
+  titleStays: (title) => `In seinem Text heißt es noch „${title}“.`,
+  changeTitle: 'Titel ändern',
   renameFailed: (message) => `Das Dokument konnte nicht umbenannt werden. ${message}`,
   deleteAction: 'Löschen',
   deleted: (path) => `„${path}“ liegt im Papierkorb.`,

@@ -5,6 +5,7 @@ import { count, money, number } from './count.js';
 export const strings = {
   product: 'Anaphora',
   unreachable: 'The server cannot be reached.',
+  outdated: 'Anaphora was updated on the server. Reload the page; what you typed is kept.',
   timedOut: 'The server did not answer in time.',
   busy: 'Working…',
 

@@ -50,6 +50,8 @@ export const documentStrings = {
   path: 'Path, with its folders. Links in other documents follow.',
   renameConfirm: 'Rename',
   renamed: (path, n) => (n > 0 ? `It is “${path}” now. Links in ${count(n, 'document', 'documents')} follow.` : `It is “${path}” now.`),
+  titleStays: (title) => `Its text still calls it “${title}”.`,
+  changeTitle: 'Change the title',
   renameFailed: (message) => `The document could not be renamed. ${message}`,
   deleteAction: 'Delete',
   deleted: (path) => `“${path}” is in the bin.`,

@@ -5,6 +5,7 @@ import { count, money, number } from './count.js';
 export const strings = fill(english, {
   product: 'Anaphora',
   unreachable: 'No se puede conectar con el servidor.',
+  outdated: 'Anaphora se actualizó en el servidor. Recarga la página; lo que escribiste se conserva.',
   timedOut: 'El servidor no respondió a tiempo.',
   busy: 'Un momento…',
 

@@ -52,6 +52,8 @@ export const documentStrings = fill(english, {
   path: 'Ruta, con sus carpetas. Los enlaces de otros documentos se actualizan.',
   renameConfirm: 'Renombrar',
   renamed: (path, n) => (n > 0 ? `Ahora es «${path}». Se actualizaron los enlaces de ${count(n, 'documento', 'documentos')}.` : `Ahora es «${path}».`),
+  titleStays: (title) => `Su texto todavía lo llama «${title}».`,
+  changeTitle: 'Cambiar el título',
   renameFailed: (message) => `No se pudo renombrar el documento. ${message}`,
   deleteAction: 'Eliminar',
   deleted: (path) => `«${path}» está en la papelera.`,

@@ -5,6 +5,7 @@ import { money, number } from './count.js';
 export const strings = fill(english, {
   product: 'Anaphora',
   unreachable: '无法连接服务器。',
+  outdated: '服务器上的 Anaphora 已更新。请重新加载页面；你输入的内容会保留。',
   timedOut: '服务器没有及时响应。',
   busy: '请稍候…',
 

@@ -52,6 +52,8 @@ export const documentStrings = fill(english, {
   path: '路径（含文件夹）。其他文档中的链接会随之更新。',
   renameConfirm: '重命名',
   renamed: (path, n) => (n > 0 ? `现在是“${path}”。${number(n)} 个文档中的链接已更新。` : `现在是“${path}”。`),
+  titleStays: (title) => `正文中的标题仍为“${title}”。`,
+  changeTitle: '更改标题',
   renameFailed: (message) => `无法重命名文档。${message}`,
   deleteAction: '删除',
   deleted: (path) => `“${path}”已移入回收站。`,

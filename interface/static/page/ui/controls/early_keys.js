@@ -5,6 +5,8 @@ const PATIENCE_MS = 10_000;
 
 let held = null;
 let timer = null;
+/** The field in which an input method composes text, as it was before; null while none does. */
+let composing = null;
 
 const isCommand = (event) => (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph');
 
@@ -18,21 +20,40 @@ function hold(event) {
   event.stopPropagation();
 }
 
+function beginComposition({ target }) {
+  const { value, selectionStart, selectionEnd } = target;
+  composing = typeof value === 'string' ? { target, value, selection: [selectionStart, selectionEnd] } : null;
+}
+
+/** What is composed can't be kept from the field that has the focus: it is taken out there once it is done. */
+function endComposition({ data }) {
+  if (!composing) return;
+  const { target, value, selection } = composing;
+  composing = null;
+  held += data;
+  target.value = value;
+  target.setSelectionRange(...selection);
+  target.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+const LISTENERS = Object.entries({ keydown: hold, compositionstart: beginComposition, compositionend: endComposition });
+
 /** Holds what is typed from now on, until `releaseKeys`. */
 export function holdKeys() {
   held ??= '';
-  addEventListener('keydown', hold, { capture: true });
+  for (const [name, listener] of LISTENERS) addEventListener(name, listener, { capture: true });
   clearTimeout(timer);
   timer = setTimeout(() => releaseKeys(document.activeElement), PATIENCE_MS);
 }
 
 /**
- * Ends it. Nothing happens where no keys are held.
+ * Ends it. Nothing happens where no keys are held. What is being composed ends where another field has got the focus before.
  *
  * @param {HTMLInputElement|null} [field] has the focus, and gets what was typed; without one, nobody does
  */
 export function releaseKeys(field = null) {
-  removeEventListener('keydown', hold, { capture: true });
+  for (const [name, listener] of LISTENERS) removeEventListener(name, listener, { capture: true });
+  composing = null;
   clearTimeout(timer);
   const typed = held;
   held = null;
