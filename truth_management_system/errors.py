@@ -78,8 +78,8 @@ class KnowledgeNotFoundError(KnowledgeError):
 
     def __init__(self, reference: object = "") -> None:
         self.code = f"{self.noun}_not_found"
-        named = f" {reference!r}" if reference else ""
-        super().__init__(f"There is no {self.noun.replace('_', ' ')}{named}.")
+        noun = self.noun.replace("_", " ")
+        super().__init__(f"There is no {noun} {reference!r}." if reference else f"There is no such {noun}.")
 
 
 class ClaimNotFoundError(KnowledgeNotFoundError):

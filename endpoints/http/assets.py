@@ -300,6 +300,12 @@ def static_version() -> str:
     return _assets().version
 
 
+def static_version_of(app: Flask) -> str:
+    """`static_version` of `app`, for what answers outside of it."""
+    assets: Assets = app.extensions[_EXTENSION]
+    return assets.version
+
+
 @blueprint.get("/static/<version>/<path:name>")
 @public
 @answers(None, media="*/*")

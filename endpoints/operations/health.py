@@ -27,8 +27,8 @@ _ALIVE = {"status": "ok"}
 _ALIVE_BODY = orjson.dumps(_ALIVE)
 
 
-def answer_on_loop(scope: Scope, state: AppState) -> Answer | None:
-    """The answer to `GET /healthz`, which no thread is needed for; None for any other request."""
+def answer_on_loop(scope: Scope, state: AppState, *, version: str) -> Answer | None:
+    """The answer to `GET /healthz`, which no thread is needed for; None for any other request. version: of the page."""
     if scope["path"] != "/healthz" or scope["method"] not in ("GET", "HEAD"):
         return None
     state.metrics.count("requests", route="/healthz", method=scope["method"], status="200")
@@ -36,6 +36,7 @@ def answer_on_loop(scope: Scope, state: AppState) -> Answer | None:
         "Content-Type": "application/json",
         "Content-Length": str(len(_ALIVE_BODY)),
         "X-Request-ID": new_request_id(),
+        "X-Anaphora-Version": version,
     }
     headers = [(name.lower().encode(), value.encode()) for name, value in {**DEFAULT_HEADERS, **own}.items()]
     return Answer(200, headers, _ALIVE_BODY)

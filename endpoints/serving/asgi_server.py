@@ -23,6 +23,7 @@ from chat.runtime.large_pages import settle_memory
 from database.accounts.throttle import network_of
 from database.connection import close_store
 from database.engine.errors import StoreError
+from endpoints.http.assets import static_version_of
 from endpoints.http.error_responses import refusing
 from endpoints.http.errors import (
     DiskFullError,
@@ -107,6 +108,7 @@ class Bridge:
             most=within_file_limit(settings.connections),
             of_address=settings.connections_of_address,
             trusted=settings.trusted_proxies,
+            version=static_version_of(app),
         )
         self._streams = OpenStreams(self._state.database)
         self._drained: asyncio.Task[None] | None = None
@@ -187,7 +189,7 @@ class Bridge:
         await loop.run_in_executor(None, tracing.end)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = answer_on_loop(scope, self._state)
+        answer = answer_on_loop(scope, self._state, version=self.connections.version)
         body, content = _body(scope, receive, self._memory), b""
         self._unanswered += 1
         try:

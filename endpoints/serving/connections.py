@@ -38,10 +38,12 @@ class Connections:
     """The open connections of one server. Used on its loop only.
 
     most: their largest number, as far as the system allows. of_address: the largest number of one address, or of one
-    IPv6 /64 network; `trusted` networks of reverse proxies may have more, since they serve many clients.
+    IPv6 /64 network; `trusted` networks of reverse proxies may have more, since they serve many clients. version: of
+    the page, which each answer names.
     """
 
-    def __init__(self, *, most: int, of_address: int, trusted: Sequence[str] = ()) -> None:
+    def __init__(self, *, most: int, of_address: int, trusted: Sequence[str] = (), version: str = "") -> None:
+        self.version = version
         self._most = most
         self._of_address = of_address
         self._trusted = [ipaddress.ip_network(network) for network in trusted]
@@ -235,7 +237,8 @@ class Connection(HttpToolsProtocol):
         """Respond without a view, and close; in the middle of another response, only close."""
         self._refused = True
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(_error(status, code, message, retry=retry))
+            error = _error(status, code, message, retry=retry, version=self._connections.version)
+            self.transport.write(error)
         self.transport.close()
 
 
@@ -246,7 +249,7 @@ def _size_of_head(address: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int
     return size
 
 
-def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) -> bytes:
+def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None, version: str) -> bytes:
     request_id = new_request_id()
     body = orjson.dumps({"status": "error", "code": code, "message": message, "request_id": request_id})
     headers = DEFAULT_HEADERS | {
@@ -254,6 +257,7 @@ def _error(status: HTTPStatus, code: str, message: str, *, retry: int | None) ->
         "Content-Length": str(len(body)),
         "Connection": "close",
         "X-Request-ID": request_id,
+        "X-Anaphora-Version": version,
     }
     if retry is not None:
         headers["Retry-After"] = str(retry)

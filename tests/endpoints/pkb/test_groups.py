@@ -183,6 +183,8 @@ class TestTags:
         assert [(one.tag_id, one.claim_count) for one in tags] == [(running.tag_id, 1)]
         told(ada.delete(link), responses.Changed)
         assert refused(ada.delete(link)) == (404, "tag_not_found")
+        unknown = ada.get(f"/pkb/claims?tag={NOWHERE}")
+        assert (*refused(unknown), unknown.json["message"]) == (404, "tag_not_found", "There is no such tag.")
 
     def test_a_name_is_had_once_in_one_place(self, ada: Person) -> None:
         tag(ada, "Running")

@@ -80,6 +80,12 @@ def test_a_view_answers_through_the_bridge(app: Flask) -> None:
     assert (b"content-type", b"application/json") in answer.sent[0]["headers"]
 
 
+def test_what_the_loop_answers_names_the_version_of_the_page_as_well(app: Flask, ada: Person) -> None:
+    answer = ask(app, Connection("GET", "/healthz"))
+    version = ada.get("/readyz").headers["X-Anaphora-Version"]
+    assert dict(answer.sent[0]["headers"])[b"x-anaphora-version"] == version.encode()
+
+
 def test_the_time_of_an_answer_is_left_to_the_server(app: Flask, ada: Person) -> None:
     assert "Date" in ada.get("/readyz").headers
     answer = ask(app, Connection("GET", "/readyz"))

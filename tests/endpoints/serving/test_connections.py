@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import threading
@@ -106,7 +107,9 @@ def test_a_head_that_is_too_long_is_refused_before_its_end(
     client = connect()
     with suppress(ConnectionError):  # refused while it is still being sent
         client.sendall(sent)
-    assert code_of(rest(client)) == expected
+    answer = rest(client)
+    assert code_of(answer) == expected
+    assert re.search(rb"\r\nX-Anaphora-Version: [0-9a-f]+\r\n", answer)
 
 
 def test_a_long_head_within_the_bounds_is_taken(connect: Connect) -> None:
