@@ -95,7 +95,7 @@ FOR_PROGRAMS = {
     "f'A part of the address is longer than {_MAX_PART:,} characters.'",
     "f'Agents ask each other at most {DEEPEST} deep. Answer with what you know.'",
     "f'Several activities are called {reference[:100]}. Name the one by its uuid.'",
-    "f'Several conversations are called “{name[:_LONGEST_NAME]}”. Name one by its id: {ids}.'",
+    "f'Several conversations are called “{name[:_LONGEST_NAME]}”. Name one by its id: {ids}{mor",
     "f'The body has more than {_MOST_CONTAINERS:,} objects and arrays.'",
     "f'The {what} are no list.'",
     "f'The {what} has to be text.'",

@@ -184,6 +184,8 @@ class TestTags:
         told(ada.delete(link), responses.Changed)
         missing = ada.delete(link)
         assert (*refused(missing), missing.json["message"]) == (404, "tag_not_found", "There is no such tag.")
+        unknown = ada.get(f"/pkb/claims?tag={NOWHERE}")
+        assert (*refused(unknown), unknown.json["message"]) == (404, "tag_not_found", "There is no such tag.")
 
     def test_a_name_is_had_once_in_one_place(self, ada: Person) -> None:
         tag(ada, "Running")
