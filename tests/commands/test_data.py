@@ -436,7 +436,7 @@ def test_a_backup_is_whole_while_people_write(lived_in: Installation, install: A
 
 
 def test_a_store_in_which_nobody_has_anything_is_no_backup_and_named_as_empty(install: Any, tmp_path: Path) -> None:
-    """A mistyped data folder, or a timer that runs elsewhere, makes an empty store: its backup would restore nothing."""
+    """A mistyped data folder, or a timer that runs elsewhere, makes an empty store: a backup of it is none."""
     mistyped = install("mistyped")
     refused = mistyped.run("backup", tmp_path / "nightly.zip")
     assert refused.exit_code == 1

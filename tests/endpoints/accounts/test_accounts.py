@@ -249,7 +249,8 @@ def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person
     assert seen["bob@example.org"], "what uses a token is seen, too"
     assert seen["eve@example.org"] is None
     lines = run(args=["users", "list"]).output.splitlines()
-    assert lines[0].startswith("bob@example.org  member  last seen ") and "  disabled " in lines[0]
+    assert lines[0].startswith("bob@example.org  member  last seen ")
+    assert "  disabled " in lines[0]
     assert lines[1].startswith("eve@example.org  member  never seen")
     assert lines[2].startswith("grace@example.org  administrator")
     assert run(args=["users", "enable", "--email", bob.email]).output == "bob@example.org is enabled.\n"
