@@ -144,15 +144,13 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
     Without the input: a response must not echo what was sent, such as a password.
     """
     items = error.errors(include_url=False, include_input=False, include_context=False)
-    return [
-        {"loc": list(item["loc"]), "msg": _reason(item["type"], item["msg"]), "type": item["type"]} for item in items
-    ]
+    return [{"loc": list(item["loc"]), "msg": _reason(item), "type": item["type"]} for item in items]
 
 
-def _reason(kind: str, message: str) -> str:
-    if kind in _OBJECTS:
-        return "has to be a JSON object"
-    return message.removeprefix("Value error, ")
+def _reason(item: Mapping[str, Any]) -> str:
+    if item["type"] in _OBJECTS:
+        return "has to be a JSON object" if item["loc"] else "the body has to be a JSON object"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def _message(error: Exception) -> str:
@@ -167,7 +165,7 @@ def _reasons(error: Exception) -> str:
     """What is wrong with the first invalid fields, in one sentence; "" for an error of another kind."""
     if not isinstance(error, ValidationError):
         return ""
-    told = [f"{_name_of(item) or 'body'}: {item['msg']}" for item in field_errors(error)[:_MOST_REASONS]]
+    told = [": ".join(filter(None, (_name_of(item), item["msg"]))) for item in field_errors(error)[:_MOST_REASONS]]
     return "; ".join(told)[:_LONGEST_REASONS].rstrip(".") + "."
 
 

@@ -80,8 +80,8 @@ def test_a_message_that_replies_to_nothing_is_refused_with_a_code_that_is_descri
     [
         ({"messageText": "Hello", "options": {"temperature": 9}}, "options.temperature: Input should be less than or"),
         ({"messageText": "Hello", "client_message_id": ""}, "client_message_id: "),
-        ([], "body: has to be a JSON object."),
-        ("Hello", "body: has to be a JSON object."),
+        ([], "the body has to be a JSON object."),
+        ("Hello", "the body has to be a JSON object."),
     ],
 )
 def test_the_message_of_an_invalid_body_says_what_is_wrong_with_it(body: Any, message: str, ada: Person) -> None:
