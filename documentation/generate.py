@@ -89,10 +89,10 @@ def errors_table(_app: Flask) -> Iterator[str]:
             meanings.setdefault((int(row.status), name), []).append(first_line(row.error))
     for status, (name, text) in _WITHOUT_CLASS.items():
         meanings.setdefault((int(status), name), []).append(text)
-    joined: dict[tuple[int, str], list[str]] = {}
-    for (status, name), texts in meanings.items():
-        joined.setdefault((status, " ".join(dict.fromkeys(filter(None, texts)))), []).append(code(name))
-    rows = ((str(status), ", ".join(names), text) for (status, text), names in joined.items())
+    alike: dict[tuple[int, str], list[str]] = {}
+    for (number, name), texts in meanings.items():
+        alike.setdefault((number, " ".join(dict.fromkeys(filter(None, texts)))), []).append(code(name))
+    rows = ((str(number), ", ".join(names), text) for (number, text), names in alike.items())
     yield from table(("Status", "Code", "When"), rows)
 
 
