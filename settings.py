@@ -147,6 +147,8 @@ def _folder(text: str) -> Path:
 
 def _host_alone(text: str) -> str:
     """A host name, or an IPv6 address in brackets, without the port that a browser's `Host` has behind it."""
+    if "/" in text:
+        raise ValueError(f"{text!r} is no host name alone; leave out https:// and the path, as in chat.example.org")
     name = _host(text).lower()
     if ":" in name and not (name.startswith("[") and name.endswith("]")):
         raise ValueError(f"{text!r} is no host name alone; leave out the port, and put IPv6 addresses in brackets")
@@ -182,7 +184,7 @@ def _parts_of(text: str) -> SplitResult:
 def _web_address(text: str) -> str:
     parts = _parts_of(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{text!r} is not a web address, such as https://api.openai.com/v1")
+        raise ValueError(f"{text!r} is not a web address, such as https://example.org/v1")
     if parts.query or parts.fragment:
         raise ValueError(
             f"{text!r} goes on after its path; paths are added to it, so leave out what begins with ? or #"

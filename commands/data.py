@@ -17,7 +17,7 @@ from attachments.verification import verify_attachments
 from chat.context.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
-from database.accounts.users import get_user
+from database.accounts.users import any_user_exists, conversation_exists, get_user
 from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.engine.clock import iso_in
@@ -57,6 +57,7 @@ group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
 _MOST_DAYS = 36_500
 _ALL_BUT_INDEXES = "Nothing is wrong. `pg_amcheck` checks the indexes of the database."
+_NOTHING_THERE = "{} holds no account. Is it the one of your server? ANAPHORA_DATA_DIR and DATABASE_URL name it."
 
 
 @group.command("backfill", epilog=examples("data backfill --email ada@example.org"))
@@ -82,6 +83,8 @@ def backup(target: Path, force: bool) -> None:
     documents that you mapped, are not in it.
     """
     settings = current_settings()
+    if _is_empty():
+        raise click.ClickException(f"There is nothing to back up: {_NOTHING_THERE.format(_where())}")
     copied = None if _is_sqlite() else partial(copy_stores, Place(settings.data_dir, settings.database_url))
     with _one_line_errors(), _progress("Backing up") as progress:
         file = back_up(settings.data_dir, target, copy_stores=copied, force=force, progress=progress)
@@ -180,6 +183,8 @@ def verify(repair: bool) -> None:
         advice = f" --repair makes {mendable} of them anew." if mendable and not repair else ""
         raise click.ClickException(f"{len(wrong)} findings.{advice}")
     click.echo("Nothing is wrong." if _is_sqlite() else _ALL_BUT_INDEXES)
+    if _is_empty():
+        click.echo(f"But {_NOTHING_THERE.format(_where())}")
 
 
 @group.command("reindex", epilog=examples("data reindex", "data reindex --messages"))
@@ -270,6 +275,20 @@ def _reindex_messages(database: Database) -> None:
             bar.update(mark - reached)
             reached = mark
     click.echo(f"{indexed} messages were indexed anew.")
+
+
+def _is_empty() -> bool:
+    """Whether nobody has anything in the store, as in one that a command has just made in a wrong folder."""
+    try:
+        database = open_store(current_settings().users_dir)
+        return not any_user_exists(database=database) and not conversation_exists(database=database)
+    except StoreError:  # told by what is done with the store, or saved as it is
+        return False
+
+
+def _where() -> str:
+    settings = current_settings()
+    return Place(settings.data_dir, settings.database_url).name
 
 
 def _is_sqlite() -> bool:

@@ -10,19 +10,21 @@ import orjson
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
-from database.accounts import api_tokens, identities, users
+from database.accounts import api_tokens, identities, listing, users
 from database.accounts.audit import COMMAND_LINE, Act, list_acts
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
 from database.engine.errors import StoreError
 from database.maintenance.account_erasure import close_account
 from endpoints.accounts.models import NewAccount
+from endpoints.http.error_responses import field_errors
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
 from .shell import CommandGroup, examples
 
 group = CommandGroup("users", help="Accounts and their tokens.")
+_PAGE = 500
 
 
 @group.command(
@@ -49,7 +51,7 @@ def create(email: str, name: str, admin: bool) -> None:
             by=COMMAND_LINE,
         )
     except ValidationError as error:
-        problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors(include_input=False))
+        problems = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in field_errors(error))
         raise click.ClickException(problems) from None
     except StoreError as error:
         raise click.ClickException(error.message) from None
@@ -110,6 +112,55 @@ def role(email: str, role: Role) -> None:
     except StoreError as error:
         raise click.ClickException(error.message) from None
     click.echo(f"{users.normalise_email(email)}: {role}.")
+
+
+@group.command("list", epilog=examples("users list", "users list --json | jq -r .user_email"))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def list_all(as_json: bool) -> None:
+    """List the accounts by address: role, whether it is disabled, when somebody or a program was last seen."""
+    cursor: str | None = None
+    while True:
+        accounts, cursor = listing.list_accounts(database=current_state().database, limit=_PAGE, cursor=cursor)
+        for account in accounts:
+            click.echo(orjson.dumps(account) if as_json else _line_of(account))
+        if cursor is None:
+            return
+
+
+def _line_of(account: listing.Account) -> str:
+    role = ADMINISTRATOR if account["is_admin"] else MEMBER
+    seen = f"last seen {account['last_seen_at']}" if account["last_seen_at"] else "never seen"
+    state = f"disabled {account['disabled_at']}" if account["disabled_at"] else ""
+    return "  ".join(part for part in (account["user_email"], role, seen, state, account["name"]) if part)
+
+
+@group.command("disable", epilog=examples("users disable --email ada@example.org"))
+@click.option("--email", required=True, help="The account's e-mail address.")
+def disable(email: str) -> None:
+    """Disable an account: its sessions end, its API tokens are refused; everything of it stays.
+
+    With PostgreSQL its running answers are stopped; with SQLite they go on to their end.
+    """
+    _set_disabled(email, disabled=True)
+    click.echo(f"{users.normalise_email(email)} is disabled.")
+
+
+@group.command("enable", epilog=examples("users enable --email ada@example.org"))
+@click.option("--email", required=True, help="The account's e-mail address.")
+def enable(email: str) -> None:
+    """Enable an account that was disabled."""
+    _set_disabled(email, disabled=False)
+    click.echo(f"{users.normalise_email(email)} is enabled.")
+
+
+def _set_disabled(email: str, *, disabled: bool) -> None:
+    state = current_state()
+    try:
+        users.set_disabled(database=state.database, user_email=email, disabled=disabled, by=COMMAND_LINE)
+        if disabled:
+            state.turns.cancel_all(user_email=users.normalise_email(email))
+    except StoreError as error:
+        raise click.ClickException(error.message) from None
 
 
 @group.command("disconnect", epilog=examples("users disconnect --email ada@example.org"))

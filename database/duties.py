@@ -118,10 +118,12 @@ def release_duties(*, database: Database, owner: str) -> None:
 
 
 def owners(*, database: Database) -> dict[str, int]:
-    """How many duties each process holds now, by the name of the process."""
-    held = select(_c.owner, func.count()).where(_c.lease_until >= store_time()).group_by(_c.owner).order_by(_c.owner)
+    """How many duties each living process holds now, none among them, by the name of the process."""
+    held = select(_c.owner, func.count()).where(_c.lease_until >= store_time()).group_by(_c.owner)
+    living = select(_p.owner).where(_p.lease_until >= store_time(), ~_p.owner.startswith(_ENDED, autoescape=True))
     with database.reading() as connection:
-        return {owner: int(count) for owner, count in connection.execute(held)}
+        counts = {owner: int(count) for owner, count in connection.execute(held)}
+        return {owner: counts.get(owner, 0) for owner in sorted({*counts, *connection.execute(living).scalars()})}
 
 
 def serve_folder(*, database: Database, folder_id: str, is_alone: bool) -> None:

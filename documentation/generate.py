@@ -21,10 +21,11 @@ from flask import Flask
 from sqlalchemy import Table
 
 from chat.tools.catalogue import BUILT_IN
+from chat.tools.references import UnresolvedReferenceError
 from chat.tools.registry import Tool
 from database.changes import KINDS
 from database.schema import metadata
-from endpoints.http.errors import ERROR_TABLE
+from endpoints.http.errors import ERROR_TABLE, Row
 from endpoints.http.openapi import routes
 from server import create_app
 from settings import SETTINGS_TABLE, load_settings
@@ -76,16 +77,41 @@ _WITHOUT_CLASS = {
 }
 """Codes that are no error of the program's own."""
 
+_OF_NOTHING = frozenset({"thing_not_found", "knowledge_error"})
+"""Codes of errors that are raised as kinds of them alone."""
+
 
 def errors_table(_app: Flask) -> Iterator[str]:
     """Every error that a request may be answered with."""
     meanings: dict[tuple[int, str], list[str]] = {}
     for row in ERROR_TABLE:
-        meanings.setdefault((int(row.status), row.code), []).append(first_line(row.error))
+        for name in _codes_of(row):
+            meanings.setdefault((int(row.status), name), []).append(first_line(row.error))
     for status, (name, text) in _WITHOUT_CLASS.items():
         meanings.setdefault((int(status), name), []).append(text)
-    rows = ((str(status), code(name), " ".join(filter(None, texts))) for (status, name), texts in meanings.items())
+    alike: dict[tuple[int, str], list[str]] = {}
+    for (number, name), texts in meanings.items():
+        alike.setdefault((number, " ".join(dict.fromkeys(filter(None, texts)))), []).append(code(name))
+    rows = ((str(number), ", ".join(names), text) for (number, text), names in alike.items())
     yield from table(("Status", "Code", "When"), rows)
+
+
+def _codes_of(row: Row) -> list[str]:
+    """The codes of the errors that this row decides on: its own, or what each of the errors says of itself."""
+    if "{" not in row.code:
+        return [row.code]
+    if row.error is UnresolvedReferenceError:
+        return ["deleted", "empty", "not_found", "out_of_range", "streaming"]
+    decided = [
+        each for each in _with_kinds(row.error) if next(r for r in ERROR_TABLE if issubclass(each, r.error)) is row
+    ]
+    nouns = [getattr(each, "noun", "") for each in decided]
+    names = [f"{noun}_not_found" if noun else each.code for noun, each in zip(nouns, decided, strict=True)]  # type: ignore[attr-defined]
+    return sorted({name for name in names if name not in _OF_NOTHING})
+
+
+def _with_kinds(error: type[Exception]) -> list[type[Exception]]:
+    return [error, *(found for kind in error.__subclasses__() for found in _with_kinds(kind))]
 
 
 def schema_tables(_app: Flask) -> Iterator[str]:

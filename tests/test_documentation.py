@@ -22,6 +22,7 @@ from database.connection import close_store
 from documentation.generate import documented_app, outdated
 from documentation.public_api import meaning_of, members_of, public_names
 from settings import SETTINGS_TABLE, load_settings
+from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +39,7 @@ EXAMPLES = [
 # A page of steps: each block goes on where the one before it ended, and what it prints stands below it.
 TUTORIAL = ROOT / "documentation" / "features" / "truth_management_system" / "tutorial.md"
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HTTP_API = ROOT / "documentation" / "http_api.md"
 # Bytes.
 LARGEST_PICTURE = 150_000
 END_OF_STEP = "--- end of step ---"
@@ -122,12 +124,13 @@ def test_each_step_of_the_tutorial_prints_what_stands_below_it(tmp_path, monkeyp
         assert prints(expected, printed.getvalue()), f"{source}\nprinted\n{printed.getvalue()}"
 
 
-def test_the_shell_steps_of_the_tutorial_work_with_a_real_server(
-    start_server: Callable[..., LiveServer], tmp_path: Path
+@pytest.mark.parametrize("page", [TUTORIAL, HTTP_API], ids=lambda page: page.name)
+def test_the_shell_steps_of_a_page_work_with_a_real_server(
+    page: Path, start_server: Callable[..., LiveServer], recording_model: RecordingModel, tmp_path: Path
 ):
-    server = start_server()
+    server = start_server(**({} if page == TUTORIAL else recording_model.environ))
     server.sign_up("ada@example.org")
-    source, expected = zip(*steps(TUTORIAL, "sh"), strict=True)
+    source, expected = zip(*steps(page, "sh"), strict=True)
     script = "set -eu\n" + "".join(f"{step}\nprintf '\\n%s\\n' '{END_OF_STEP}'\n" for step in source)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {"PATH": path, "PYTHONPATH": str(ROOT), "SERVER": server.url, "ANAPHORA_DATA_DIR": str(server.data_dir)}

@@ -12,6 +12,12 @@ def test_a_started_server_answers_and_stops_cleanly(live_server):
     assert live_server.stop() in (0, -signal.SIGTERM)
 
 
+def test_a_server_that_is_told_to_stop_logs_that_it_does_and_has(live_server):
+    live_server.stop()
+    told = [line.partition("anaphora.server: ")[2] for line in live_server.log().splitlines()]
+    assert told[-2:] == ["stopping; 0 answers are being written", "stopped"]
+
+
 def test_a_server_that_is_told_to_reload_answers_what_it_has_and_stops(live_server, recording_model):
     recording_model.scripts["main"] = saying("Good ", "morning.", delay=0.2)
     client = live_server.sign_up()

@@ -140,6 +140,7 @@ def test_dollar_signs_in_the_file_are_plain_characters(load):
         ("ANAPHORA_DATA_DIR", "~nobody-of-this-name/data", "can't be used: Could not determine home directory"),
         ("ANAPHORA_MODEL_DIR", "x" * 300, "can't be used: File name too long"),
         ("ANAPHORA_ALLOWED_HOSTS", "chat.example.org:443", "leave out the port"),
+        ("ANAPHORA_ALLOWED_HOSTS", "https://chat.example.org", "leave out https://"),
         ("ANAPHORA_ALLOWED_HOSTS", "2001:db8::1", "IPv6 addresses in brackets"),
         (
             "ANAPHORA_VAULT_FOLDERS",

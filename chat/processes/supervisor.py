@@ -116,6 +116,7 @@ class Supervisor:
                 for each in self._sockets:
                     each.close()
                 self._selector.close()
+        log.info("stopped")
         return self._status
 
     @contextmanager
@@ -205,6 +206,8 @@ class Supervisor:
             renewal.leaving.append(former)
             with suppress(OSError):
                 former.line.send(LEAVE)
+        if not renewal.waiting:
+            log.info("all %d processes were restarted; the last of before ends with its answers", len(self._places))
 
     def _ended(self, worker: Worker) -> None:
         status = self._buried(worker)
@@ -246,6 +249,7 @@ class Supervisor:
         """Stop all workers by the signal that came; a further one has those hurry that let turns go on."""
         now = time.monotonic()
         if self._stops_at is None:
+            log.info("stopping %d processes", len(self._workers()))
             patience = self._drain_seconds if number == signal.SIGTERM else 0.0
             self._status, self._stops_at = status, now + patience + _STOP_SECONDS
         else:

@@ -15,7 +15,7 @@ import tracing
 from chat.exchange import events
 from chat.exchange.events import Event
 from database.engine.database import Job
-from database.engine.errors import StorageBusyError, StoreError
+from database.engine.errors import StorageBusyError, StorageFailedError, StoreError
 
 from .streams import LiveStream
 
@@ -131,7 +131,9 @@ class Journal:
             log.warning("events of %d answers wait to be stored: %s", len(batch), error)
             self._requeue(streams)
         except StoreError as error:  # these turns can't go on, whatever the store reports
-            log.exception("could not store events of %d answers", len(batch))
+            # Of a full disk, which meets every answer, each traceback would say the same.
+            trace = None if isinstance(error, StorageFailedError) else error
+            log.error("could not store events of %d answers: %s", len(batch), error, exc_info=trace)  # noqa: TRY400
             self._refuse(streams, error)
         except Exception as error:  # noqa: BLE001 - such as an answer among them that another process has closed
             await self._store_each(streams, error)

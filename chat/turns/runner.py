@@ -22,7 +22,13 @@ from chat.processes.threads import in_thread, undisturbed
 from database.accounts.quotas import Quota
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Job, Urgency
-from database.engine.errors import AlreadySentError, MessageNotFoundError, StoreError, TurnInProgressError
+from database.engine.errors import (
+    AlreadySentError,
+    MessageNotFoundError,
+    StorageFailedError,
+    StoreError,
+    TurnInProgressError,
+)
 from database.turns.events import append_events, read_events, refuse_beyond
 from database.turns.idempotency import refuse_sent_before
 from database.turns.leases import RENEW_SECONDS, renew_leases
@@ -331,7 +337,8 @@ class TurnRunner:
         self._stopping.discard(stream.message_id)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
-            log.error("the turn %s broke off", stream.message_id, exc_info=failure)
+            foreseen = isinstance(failure, StorageFailedError)  # such as a full disk, which meets every turn
+            log.error("the turn %s broke off: %s", stream.message_id, failure, exc_info=None if foreseen else failure)
             self._metrics.count("turns", outcome=INTERRUPTED)
             self._say_farewell(stream, failure)
             self._salvaging[stream.message_id] = asyncio.create_task(self._salvage(stream))

@@ -15,7 +15,7 @@ from database.conversations.naming import has_words
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.engine.statements import Prepared
-from database.schema import sessions, users
+from database.schema import api_tokens, sessions, users
 from database.search.index import folded_name
 from sentences import say
 
@@ -23,10 +23,16 @@ _c = users.c
 _SEEN = (
     select(func.max(sessions.c.last_seen_at)).where(sessions.c.user_email == _c.user_email).correlate(users)
 ).scalar_subquery()
+_USED = (
+    select(func.max(api_tokens.c.last_used_at)).where(api_tokens.c.user_email == _c.user_email).correlate(users)
+).scalar_subquery()
 
 
 class Account(TypedDict):
-    """One account, as an administrator sees it. `last_seen_at`: the latest of its sessions, None without one."""
+    """One account, as an administrator sees it.
+
+    `last_seen_at`: when one of its sessions or API tokens was last used, as far as there are any; else None.
+    """
 
     user_email: str
     name: str
@@ -68,7 +74,15 @@ def _names(*, limited: bool) -> Prepared:
 
 
 def _accounts(connection: Connection, emails: list[str]) -> list[Account]:
-    columns = (_c.user_email, _c.name, _c.is_admin, _c.created_at, _c.disabled_at, _SEEN.label("last_seen_at"))
+    columns = (
+        _c.user_email,
+        _c.name,
+        _c.is_admin,
+        _c.created_at,
+        _c.disabled_at,
+        _SEEN.label("seen"),
+        _USED.label("used"),
+    )
     query = select(*columns).where(_c.user_email.in_(emails)).order_by(_c.user_email)
     return [
         Account(
@@ -77,7 +91,7 @@ def _accounts(connection: Connection, emails: list[str]) -> list[Account]:
             is_admin=bool(row.is_admin),
             created_at=row.created_at,
             disabled_at=row.disabled_at,
-            last_seen_at=row.last_seen_at,
+            last_seen_at=max(filter(None, (row.seen, row.used)), default=None),
         )
         for row in connection.execute(query)
     ]

@@ -72,7 +72,7 @@ class StoreError(Exception):
 
 
 class NotFoundError(StoreError):
-    """There is no such thing, or it is not yours. `noun` names the kind of thing."""
+    """There is no such thing, or it is not yours; the code names its kind."""
 
     noun = "thing"
 

@@ -9,6 +9,7 @@ migration runs on both engines: where their SQL differs, it asks `connection.dia
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -72,6 +73,8 @@ from database.schema import metadata, schema_version
 
 if TYPE_CHECKING:
     from database.engine.database import Database
+
+log = logging.getLogger(__name__)
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0001_initial.upgrade,
@@ -159,7 +162,8 @@ def migrate(store: Database) -> None:
         )
     if version == 0:
         store.write(_apply_all)
-    else:
+    elif version < len(MIGRATIONS):
+        log.info("bringing the store from schema version %d to %d", version, len(MIGRATIONS))
         for number in range(version + 1, len(MIGRATIONS) + 1):
             _migrate_to(number, store, where_damaged.get(number, ()))
     with store.reading() as connection:

@@ -190,7 +190,10 @@ def read_events(*, database: Database, user_email: str, message_id: str, after: 
 def refuse_beyond(after: int, *, newest: int) -> None:
     """Raise StreamExpiredError for events after one that there never was: they belong to an earlier attempt."""
     if after > newest:
-        raise StreamExpiredError("The answer was made again since. Load the message instead.")
+        raise StreamExpiredError(
+            "The answer has no event of this number: it was made again since, or never had as many. "
+            "Load the message instead."
+        )
 
 
 def _newest(connection: Connection, message_id: str) -> int:
@@ -292,7 +295,7 @@ def _access_answer(connection: Connection, *, user_email: str, message_id: str) 
         _ANSWERS.where(messages.c.message_id == message_id, messages.c.user_email == user_email)
     ).one_or_none()
     if answer is None:
-        raise MessageNotFoundError
+        raise MessageNotFoundError("No answer has this id. A question has no events: name its answer.")
     return answer
 
 

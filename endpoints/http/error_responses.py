@@ -27,6 +27,9 @@ Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The invalid fields, or other data of an error for the client."""
 
 _SHOWN_TO_PEOPLE = frozenset({"auth", "invitations", "openid", "pages", "password_links", "shared_chats"})
+_OBJECTS = frozenset({"dict_type", "mapping_type", "model_attributes_type", "model_type"})
+_MOST_REASONS = 3
+_LONGEST_REASONS = 600
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 
@@ -78,7 +81,10 @@ def _answer_known(error: Exception) -> Response:
     row, code = row_of(error), code_of(error) or ""
     if row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", code, error, extra={"request_id": request_id(), **request_labels(current_request())})
-    return say_when_to_retry(error_reply(row.status, code, _message(error), details=_details(error)), error)
+    answer = error_reply(row.status, code, _message(error), details=_details(error), reasons=_reasons(error))
+    if row.status == HTTPStatus.UNAUTHORIZED:
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    return say_when_to_retry(answer, error)
 
 
 def _answer_http(error: HTTPException) -> Response:
@@ -113,15 +119,18 @@ def _answer_unknown(error: Exception) -> Response:
     )
 
 
-def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details | None = None) -> Response:
-    """An error as JSON, or as a page for browsers."""
+def error_reply(
+    status: HTTPStatus, code: str, message: str, *, details: Details | None = None, reasons: str = ""
+) -> Response:
+    """An error as JSON, or as a page for browsers. reasons: for programs, behind the message; pages have `said`."""
     remember_error_code(code)
     if wants_page():
         if status == HTTPStatus.NOT_FOUND:
             message = translated_or(message, _NOTHING_HERE)
         page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
         return Response(page, status=status, mimetype="text/html")
-    body: dict[str, Any] = {"status": "error", "code": code, "message": message, "request_id": request_id()}
+    told = f"{message} {reasons}" if reasons else message
+    body: dict[str, Any] = {"status": "error", "code": code, "message": told, "request_id": request_id()}
     if details is not None:
         body["details"] = details
     if sayings := said(message):
@@ -129,19 +138,40 @@ def error_reply(status: HTTPStatus, code: str, message: str, *, details: Details
     return json_reply(body, status=status)
 
 
+def field_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """Which fields are wrong and why: `loc`, `msg` and `type` of each, in words for whoever calls the API.
+
+    Without the input: a response must not echo what was sent, such as a password.
+    """
+    items = error.errors(include_url=False, include_input=False, include_context=False)
+    return [{"loc": list(item["loc"]), "msg": _reason(item), "type": item["type"]} for item in items]
+
+
+def _reason(item: Mapping[str, Any]) -> str:
+    if item["type"] in _OBJECTS:
+        return "has to be a JSON object" if item["loc"] else "the body has to be a JSON object"
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
 def _message(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        fields = sorted(
-            {".".join(str(part) for part in item["loc"]) for item in error.errors(include_url=False)} - {""}
-        )
+        fields = sorted({_name_of(item) for item in error.errors(include_url=False)} - {""})
         return say("fields_not_valid", fields=", ".join(fields)) if fields else say("request_not_valid")
     message = getattr(error, "message", "")
     return message if isinstance(message, str) and message else "The request can't be served."
 
 
+def _reasons(error: Exception) -> str:
+    """What is wrong with the first invalid fields, in one sentence; "" for an error of another kind."""
+    if not isinstance(error, ValidationError):
+        return ""
+    told = [": ".join(filter(None, (_name_of(item), item["msg"]))) for item in field_errors(error)[:_MOST_REASONS]]
+    return "; ".join(told)[:_LONGEST_REASONS].rstrip(".") + "."
+
+
+def _name_of(item: Mapping[str, Any]) -> str:
+    return ".".join(str(part) for part in item["loc"])
+
+
 def _details(error: Exception) -> Details | None:
-    if isinstance(error, ValidationError):
-        # Without the input: a response must not echo what was sent, such as a password.
-        items = error.errors(include_url=False, include_input=False, include_context=False)
-        return [{"loc": list(item["loc"]), "msg": item["msg"], "type": item["type"]} for item in items]
-    return getattr(error, "details", None) or None
+    return field_errors(error) if isinstance(error, ValidationError) else getattr(error, "details", None) or None

@@ -56,6 +56,16 @@ class UnauthorizedError(RequestError):
         super().__init__(message)
 
 
+class BadTokenError(UnauthorizedError):
+    """The `Authorization` of a request holds no token that is valid."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This API token is not valid: it may be mistyped, revoked, or its account disabled. "
+            "Send one as `Authorization: Bearer …`."
+        )
+
+
 class OtherAccountError(RequestError):
     """The page that sent the request belongs to another account than the credentials."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import quote, unquote, urlsplit
 
 from flask import Flask, Request, redirect
@@ -19,7 +19,14 @@ from database.accounts.sessions import find_session, owners_of_sessions
 from database.engine.database import Database
 
 from .error_responses import wants_page
-from .errors import ForbiddenError, InvalidRequestError, OtherAccountError, UnauthorizedError, UnsupportedMediaError
+from .errors import (
+    BadTokenError,
+    ForbiddenError,
+    InvalidRequestError,
+    OtherAccountError,
+    UnauthorizedError,
+    UnsupportedMediaError,
+)
 from .scope import (
     EXTENSION,
     Access,
@@ -164,7 +171,7 @@ def find_out_who_asks(request: Request, state: AppState, view: View | None) -> R
     if access is None and request.endpoint is not None and not is_public(view):
         if wants_page():
             return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
-        raise UnauthorizedError
+        raise UnauthorizedError if authorization is None else BadTokenError
     if access is not None:
         _refuse_other_account(request, access, view)
         _refuse_change_by_reader(request, access, view)
@@ -199,8 +206,8 @@ def refuse_forged_requests(request: Request, view: View | None) -> None:
     if request.method in _SAFE_METHODS or request.endpoint is None:
         return
     _refuse_foreign_body(request, view)
-    if "HTTP_AUTHORIZATION" in request.environ:
-        return  # no browser adds that by itself
+    if _is_bearer(request.environ.get("HTTP_AUTHORIZATION")):
+        return
     own = comes_from_our_pages(request)
     # Browsers always send the origin of an unsafe request, and a preflight before cross-site JSON. A request without
     # an origin is a program that has the cookie; only a form could still come from a very old browser.
@@ -234,19 +241,20 @@ def _refuse_foreign_body(request: Request, view: View | None) -> None:
 def _access(
     database: Database, *, authorization: str | None, session: str, beside: Asking | None = None
 ) -> Access | None:
-    """Authenticate by the bearer token in `authorization`, or without that header by the session's cookie.
+    """Authenticate by the bearer token in `authorization`, or without one by the session's cookie.
 
-    beside: asks for something else together with the owner of the credentials.
+    Other schemes are not ours: a proxy before the server may have asked the browser for a password (`Basic`), which the
+    browser then sends with every request. beside: asks for something else together with the owner of the credentials.
     """
-    if authorization is not None:
+    if _is_bearer(authorization):
         return _access_by_token(database, authorization, beside=beside)
     user_email = find_session(database=database, token=session, beside=beside) if session else None
     return None if user_email is None else Access(user_email=user_email, by="session", credential=session)
 
 
 def _access_by_token(database: Database, authorization: str, *, beside: Asking | None) -> Access | None:
-    scheme, _, secret = authorization.partition(" ")
-    if scheme.lower() != "bearer" or not secret.strip():
+    secret = authorization.partition(" ")[2]
+    if not secret.strip():
         return None
     found = find_token(database=database, token=secret.strip(), beside=beside)
     if found is None:
@@ -258,6 +266,11 @@ def _access_by_token(database: Database, authorization: str, *, beside: Asking |
         read_only=found.read_only,
         token_name=found.name,
     )
+
+
+def _is_bearer(authorization: str | None) -> TypeGuard[str]:
+    """Whether it is the scheme of API tokens, which no browser sends by itself."""
+    return authorization is not None and authorization.partition(" ")[0].lower() == "bearer"
 
 
 def _has(view: View | None, mark: str) -> bool:

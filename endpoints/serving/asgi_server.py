@@ -124,6 +124,10 @@ class Bridge:
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
 
+    def turns_running(self) -> int:
+        """How many turns are being accepted or answered."""
+        return self._state.turns.running()
+
     def begin_drain(self) -> asyncio.Task[None]:
         """Accept no new turns, and let the running ones end; the task completes when they have."""
         if self._drained is None:
@@ -372,8 +376,12 @@ class Server(uvicorn.Server):
             for server in self.servers:
                 server.close()
             await self._bridge.linger()
+        if self._line is None:
+            log.info("stopping; %d answers are being written", self._bridge.turns_running())
         self._bridge.begin_drain()
         await super().shutdown(sockets=sockets)
+        if self._line is None:
+            log.info("stopped")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """SIGTERM may leave turns longer than Ctrl+C does; a process that has been leaving for a while hurries."""

@@ -43,6 +43,7 @@ blueprint = Blueprint("turns", __name__)
 @fails(
     "attachment_not_found",
     "conflict",
+    "message_not_found",
     "model_not_allowed",
     "quota_reached",
     "shutting_down",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,6 +32,8 @@ from .unavailable import UnavailableChatModel, UnavailableEmbeddingModel
 
 if TYPE_CHECKING:
     from .menu import ModelMenu
+
+log = logging.getLogger(__name__)
 
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 _MOST_CHOSEN = 64
@@ -178,7 +181,8 @@ class ModelRoles:
         }
 
     def start(self) -> None:
-        """Begin to download and load the embedded models of the roles; returns at once."""
+        """Begin to download and load the embedded models of the roles, and log which can't be used; returns at once."""
+        self._log_unusable()
         for role, setting in self._settings.items():
             if role not in self._overrides and setting.kind == "embedded":
                 self._runtime(setting).start()
@@ -196,6 +200,14 @@ class ModelRoles:
         await self._embedding.aclose()
         # A process takes a moment to end, which must not block the event loop.
         await asyncio.gather(*(asyncio.to_thread(runtime.close) for runtime in self._runtimes.values()))
+
+    def _log_unusable(self) -> None:
+        unusable: dict[str, str] = {}
+        for role, state in self.states().items():
+            if state.phase == "failed":
+                unusable.setdefault(state.detail, role)
+        for detail, role in unusable.items():
+            log.warning("the %s model can't be used: %s", role, detail)
 
     def _end_requests_of_threads(self) -> None:
         self._is_closing = True

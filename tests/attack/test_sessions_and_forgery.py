@@ -168,7 +168,20 @@ def test_a_token_works_without_a_browser_until_it_is_revoked(app: Flask, ada: Pe
     assert script.post("/create_conversation/assistant/", headers=bearer).status_code == 201
     assert "token" not in ada.get("/api_tokens").json[0]
     assert ada.delete(f"/api_tokens/{made['token_id']}").status_code == 200
-    assert script.get("/get_user_info", headers=bearer).status_code == 401
+    refused = script.get("/get_user_info", headers=bearer)
+    assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert "revoked" in refused.json["message"]
+    assert app.test_client().get("/get_user_info").json["message"] == "Please sign in."
+
+
+def test_a_password_that_a_proxy_asks_for_is_not_ours_and_opens_no_way_for_other_sites(app: Flask, ada: Person) -> None:
+    """With HTTP's Basic scheme, browsers send a proxy's password along with every request, those of other sites too."""
+    basic = {"Authorization": "Basic YWRhOnNlY3JldA=="}
+    assert ada.get("/get_user_info", headers=basic).json["user_email"] == ada.email
+    assert ada.post("/create_conversation/assistant/", headers=basic | OWN_PAGE).status_code == 201
+    forged = ada.post("/create_conversation/assistant/", headers=basic | {"Sec-Fetch-Site": "cross-site"})
+    assert (forged.status_code, forged.json["code"]) == (403, "forbidden")
+    assert app.test_client().get("/get_user_info", headers=basic).status_code == 401
 
 
 def test_a_read_only_token_changes_nothing(app: Flask, ada: Person) -> None:

@@ -435,6 +435,20 @@ def test_a_backup_is_whole_while_people_write(lived_in: Installation, install: A
     assert "Nothing is wrong" in other.run("verify").output
 
 
+def test_a_store_in_which_nobody_has_anything_is_no_backup_and_named_as_empty(install: Any, tmp_path: Path) -> None:
+    """A mistyped data folder, or a timer that runs elsewhere, makes an empty store: a backup of it is none."""
+    mistyped = install("mistyped")
+    refused = mistyped.run("backup", tmp_path / "nightly.zip")
+    assert refused.exit_code == 1
+    assert f"sqlite://{mistyped.folder.resolve()} holds no account" in refused.output
+    assert "ANAPHORA_DATA_DIR" in refused.output
+    assert not (tmp_path / "nightly.zip").exists()
+    assert "holds no account" in mistyped.run("verify").output
+    create_user(database=open_store(mistyped.users_dir), user_email=ADA, password="correct horse battery")
+    assert mistyped.run("backup", tmp_path / "nightly.zip").exit_code == 0
+    assert mistyped.run("verify").output == "Nothing is wrong.\n"
+
+
 def test_a_file_that_is_there_is_replaced_only_by_force(lived_in: Installation, tmp_path: Path) -> None:
     file = tmp_path / "mine.zip"
     file.write_text("precious")

@@ -26,7 +26,7 @@ from chat.runtime.startup import bring_in_order
 from chat.turns.runner import TurnRunner
 from database.accounts.users import create_user
 from database.conversations.repository import create_conversation
-from database.duties import LEASE_SECONDS, processes_left, serve_folder, take_duties
+from database.duties import LEASE_SECONDS, owners, processes_left, release_duties, serve_folder, take_duties
 from database.engine import postgresql
 from database.engine.clock import store_time
 from database.engine.database import Database
@@ -58,6 +58,17 @@ def test_one_process_holds_a_duty_until_its_lease_ends(database: Database) -> No
     with database.reading() as connection:
         held = {row.name: row.owner for row in connection.execute(select(duties))}
     assert held == {"index": "first", "jobs": "second", "imports": "second"}
+
+
+def test_living_processes_without_duties_are_counted_too(database: Database) -> None:
+    take_duties(database=database, owner="first", names=["index", "jobs"])
+    take_duties(database=database, owner="second", names=["index", "jobs"])
+    take_duties(database=database, owner="third", names=["index"])
+    assert owners(database=database) == {"first": 2, "second": 0, "third": 0}
+    release_duties(database=database, owner="third")
+    gone = update(server_processes).where(server_processes.c.owner == "second")
+    database.write(lambda connection: connection.execute(gone.values(lease_until=store_time(seconds=-1))).rowcount)
+    assert owners(database=database) == {"first": 2}
 
 
 def test_a_process_that_could_not_renew_its_leases_in_time_takes_them_for_ended(database: Database) -> None:

@@ -105,6 +105,18 @@ def test_what_a_released_version_wrote_is_found_and_can_be_added_to(name: str, t
         assert list(verify_store(database=open_store(str(tmp_path / "users")))) == []
 
 
+def test_an_update_is_logged_once_and_a_store_of_today_says_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="database.migrations")
+    unpack(RELEASES[-1], tmp_path / "users")
+    for _ in range(2):
+        open_store(str(tmp_path / "users"))
+        close_store(str(tmp_path / "users"))
+    told = [record.getMessage() for record in caplog.records if record.name == "database.migrations"]
+    assert told == [f"bringing the store from schema version 5 to {len(MIGRATIONS)}"]
+
+
 @pytest.mark.parametrize("name", [RELEASES[0], RELEASES[-1]])
 def test_processes_that_start_at_once_apply_each_change_once(name: str, tmp_path: Path) -> None:
     unpack(name, tmp_path)

@@ -103,6 +103,8 @@ def test_a_full_disk_in_mid_answer_is_said_and_over_when_there_is_room_again(
         assert messages_of(owner, other) == []
         assert owner.get("/healthz").status == 200
     eventually(lambda: messages_of(owner, conversation_id)[1]["status"] != "streaming")
+    assert "writing users.db failed" in live_server.log()
+    assert "Traceback" not in live_server.log()
     stored = messages_of(owner, conversation_id)[1]
     assert stored["status"] == "interrupted"
     assert WHOLE.startswith(stored["text"])

@@ -85,6 +85,8 @@ def test_it_replaces_renews_and_stops_its_workers(
     assert status == 0
     assert serving() == set()
     assert "served by 2 processes" in caplog.text
+    assert caplog.messages.count("all 2 processes were restarted; the last of before ends with its answers") == 1
+    assert caplog.messages[-2:] == ["stopping 2 processes", "stopped"]
     assert "it is started again in 0.5 s" in caplog.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -225,3 +226,35 @@ def test_accounts_and_tokens_are_made_on_the_command_line(app: Flask, settings: 
     backfilled = run(args=["data", "backfill", "--email", "bob@example.org"])
     assert (backfilled.exit_code, backfilled.output[:2]) == (0, "0 ")
     assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 1
+
+
+def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person: Callable[..., Person]) -> None:
+    run = app.test_cli_runner().invoke
+    grace, bob = person("grace@example.org", is_admin=True), person("bob@example.org")
+    token = run(args=["users", "token", "--email", bob.email, "--name", "script"]).output.strip()
+    assert bob.delete("/sessions").status_code == 200
+    unseen = person("eve@example.org")
+    unseen.post("/logout")
+    assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    disabled = run(args=["users", "disable", "--email", "Bob@example.org"])
+    assert (disabled.exit_code, disabled.output) == (0, "bob@example.org is disabled.\n")
+    assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+    rows = [json.loads(line) for line in run(args=["users", "list", "--json"]).output.splitlines()]
+    assert [(row["user_email"], row["is_admin"], row["disabled_at"] is None) for row in rows] == [
+        ("bob@example.org", False, False),
+        ("eve@example.org", False, True),
+        ("grace@example.org", True, True),
+    ]
+    seen = {row["user_email"]: row["last_seen_at"] for row in rows}
+    assert seen["bob@example.org"], "what uses a token is seen, too"
+    assert seen["eve@example.org"] is None
+    lines = run(args=["users", "list"]).output.splitlines()
+    assert lines[0].startswith("bob@example.org  member  last seen ")
+    assert "  disabled " in lines[0]
+    assert lines[1].startswith("eve@example.org  member  never seen")
+    assert lines[2].startswith("grace@example.org  administrator")
+    assert run(args=["users", "enable", "--email", bob.email]).output == "bob@example.org is enabled.\n"
+    assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    last = run(args=["users", "disable", "--email", grace.email])
+    assert (last.exit_code, "only administrator" in last.output) == (1, True)
+    assert run(args=["users", "disable", "--email", "nobody@example.org"]).exit_code == 1

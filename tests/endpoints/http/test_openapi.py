@@ -68,6 +68,35 @@ def test_the_export_is_described_with_the_media_type_of_each_format(app: Flask, 
     assert {media.partition(";")[0] for media in success["content"]} == made
 
 
+def test_a_message_that_replies_to_nothing_is_refused_with_a_code_that_is_described(app: Flask, ada: Person) -> None:
+    path = "/send_message/{conversation_id}"
+    refused = ada.post(f"/send_message/{ada.new_conversation()}", json={"messageText": "And?", "reply_to": "nothing"})
+    described = describe(app)["paths"][path]["post"]["responses"][str(refused.status_code)]["description"]
+    assert f"`{refused.json['code']}`" in described
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"messageText": "Hello", "options": {"temperature": 9}}, "options.temperature: Input should be less than or"),
+        ({"messageText": "Hello", "client_message_id": ""}, "client_message_id: "),
+        ([], "the body has to be a JSON object."),
+        ("Hello", "the body has to be a JSON object."),
+    ],
+)
+def test_the_message_of_an_invalid_body_says_what_is_wrong_with_it(body: Any, message: str, ada: Person) -> None:
+    refused = ada.post(f"/send_message/{ada.new_conversation()}", json=body)
+    assert refused.status_code == 400
+    assert message in refused.json["message"]
+
+
+def test_no_reason_begins_with_the_words_of_the_library(ada: Person) -> None:
+    refused = ada.put(f"/conversations/{ada.new_conversation()}/title", json={"title": " "})
+    assert [each["msg"] for each in refused.json["details"]] == ["must not be empty"]
+    assert refused.json["message"] == "Not valid: title. title: must not be empty."
+    assert refused.json["said"] == [{"code": "fields_not_valid", "values": {"fields": "title"}}]
+
+
 def test_every_code_that_a_view_names_is_in_the_table_of_errors(app: Flask) -> None:
     for path, method, view in routes(app):
         for code in error_codes(path, method, view):

@@ -52,6 +52,10 @@ def test_the_position_of_an_earlier_attempt_is_gone(ada: Person) -> None:
     events = ada.say(ada.new_conversation(), "What is it?")
     again = ada.get(f"/stream/{last_ids(events)['response_message_id']}?after={len(events) + 1}")
     assert refused(again) == (410, "stream_expired")
+    assert "never had as many" in again.json["message"]
+    question = ada.get(f"/stream/{last_ids(events)['user_message_id']}")
+    assert refused(question) == (404, "message_not_found")
+    assert question.json["message"] == "No answer has this id. A question has no events: name its answer."
 
 
 @pytest.fixture

@@ -139,6 +139,15 @@ def test_a_provider_without_its_key_says_which_is_missing(setting: str, wanted: 
         asyncio.run(model.complete(HELLO))
 
 
+def test_a_server_whose_model_has_no_key_says_so_once_as_it_starts(caplog: pytest.LogCaptureFixture) -> None:
+    started = roles(main="openai:gpt-4o", cheap="openai:gpt-4o", embedding="none")
+    started.start()
+    asyncio.run(started.aclose())
+    (told,) = (record for record in caplog.records if record.name == "language_models.roles.model_roles")
+    assert (told.levelname, "OPENAI_API_KEY" in told.getMessage()) == ("WARNING", True)
+    assert told.getMessage().startswith("the main model can't be used: ")
+
+
 def test_a_provider_with_its_key_or_an_address_of_ones_own_is_ready() -> None:
     keyed = roles(main="openai:gpt-4o", cheap="anthropic:claude-x", openai_api_key="k", anthropic_api_key="k")
     assert {role: state.phase for role, state in keyed.states().items()} == {
