@@ -58,6 +58,7 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(second.locator(".model-button")).to_have_text(first.locator(".model-button").text_content() or "")
     for sender in page.locator(".message-card .message-sender").all():
         assert sender.evaluate("node => node.scrollWidth <= node.clientWidth"), sender.text_content()
+    assert composer(first).evaluate("box => box.scrollHeight <= box.clientHeight")
     assert findings(page, "split-view", shown=second, sizes=[WIDE], themes=THEMES, minor=True) == []
 
     # The sidebar marks both, in the tree and among the recent ones; a menu still speaks of one.
