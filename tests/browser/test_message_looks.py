@@ -124,10 +124,14 @@ def test_what_copies_a_block_of_code_stays_in_view_while_it_is_read(
 def test_on_a_phone_the_hash_makes_room_for_who_said_it(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes", "How much water?")
     page = open_page(person, talk.path, viewport=NARROW, has_touch=True, is_mobile=True)
-    sender = card(page, 2).locator(".message-sender")
-    sender.evaluate("node => { node.textContent = 'claude-sonnet-4' }")
-    assert sender.evaluate("node => node.scrollWidth <= node.clientWidth")
-    expect(card(page, 2).locator(".message-ref-badge")).to_be_visible()
+    for number, name in ((1, "You"), (2, "claude-sonnet-4")):
+        head = card(page, number).locator(".message-header")
+        sender = head.locator(".message-sender")
+        sender.evaluate("(node, name) => { node.textContent = name }", name)
+        head.locator("time").evaluate("node => { node.textContent = 'December 31, 2025, 04:11 AM' }")
+        assert sender.evaluate("node => node.scrollWidth <= node.clientWidth")
+        assert head.evaluate("node => node.scrollWidth <= node.clientWidth")
+        expect(head.locator(".message-ref-badge")).to_be_visible()
 
 
 def test_a_diagram_stands_above_its_source_and_follows_the_theme(
