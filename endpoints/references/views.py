@@ -31,6 +31,8 @@ from endpoints.http.scope import (
 from endpoints.http.validation import answers, asks
 from language_models.ports import ChatModel
 from search.messages import search_conversation
+from search.query import parse_query
+from search.ranking import Phrases, holds, snippet
 from search.things import conversations as conversation_search
 from search.things.files import messages_with_files
 
@@ -52,9 +54,13 @@ def autocomplete_conversations(query: reference_models.ConversationSearch) -> Re
 @asks(reference_models.MessageSearch)
 @answers(list[reference_models.MessageHit])
 def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Response:
-    """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too."""
+    """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too.
+
+    `preview`: how each begins, or where it says what is sought.
+    """
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
+    phrases = parse_query(query.q).phrases
     if query.q.strip():
         here: dict[str, Any] = {
             **current_user_scope(),
@@ -76,7 +82,7 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
                 "message_short_hash": row.message_short_hash,
                 "sender": row.sender,
                 "model": model,
-                "preview": row.text[:_PREVIEW_CHARACTERS],
+                "preview": _preview(row.text, phrases),
                 "files": [
                     {"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())
                 ],
@@ -84,6 +90,13 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
             for row, model in rows
         ]
     )
+
+
+def _preview(text: str, phrases: Phrases) -> str:
+    """How a message begins, or where it says what was sought."""
+    if not any(holds(text, [phrase], beginning=True) for phrase in phrases):
+        return text[:_PREVIEW_CHARACTERS]
+    return snippet(text, phrases, beginning=True).text
 
 
 @blueprint.get("/references/resolve")

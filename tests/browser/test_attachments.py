@@ -95,6 +95,8 @@ def test_a_message_of_files_alone_is_sent_without_words(
     page.reload()
     expect(question.get_by_role("button", name="Show report.pdf")).to_be_visible()
     expect(question.locator(".message-content")).not_to_contain_text("report.pdf, ")
+    # Of a file that went as it is, there is nothing to report.
+    expect(question.locator(".reference-report")).to_be_hidden()
 
 
 def test_an_upload_that_takes_long_can_be_cancelled_and_one_that_failed_tried_again(
@@ -188,6 +190,21 @@ def test_a_file_that_is_too_large_is_refused_with_the_limit_and_not_offered_agai
         page.reload()
     chip.get_by_role("button", name="Do not attach film.mp4").click()
     expect(chip).to_have_count(0)
+    expect(page.locator(PROBLEM)).to_be_hidden()
+
+
+def test_a_file_of_a_kind_that_is_never_taken_is_not_offered_again(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("415")
+    page = open_page(person)
+    chip = page.locator(".file-chip")
+    page.set_input_files(
+        "#attach-files", {"name": "a.bin", "mimeType": "application/x", "buffer": bytes(range(256)) * 9}
+    )
+    expect(page.locator(PROBLEM)).to_contain_text("“a.bin” could not be uploaded.")
+    expect(chip.get_by_role("button")).to_have_count(1)
+    chip.get_by_role("button", name="Do not attach a.bin").click()
     expect(page.locator(PROBLEM)).to_be_hidden()
 
 
@@ -310,7 +327,7 @@ def test_a_picture_from_the_clipboard_and_dropped_files_are_attached_also_those_
     page.evaluate(COPY_PICTURE)
     page.focus(INPUT)
     page.keyboard.press("ControlOrMeta+V")
-    expect(chip.filter(has_text="30 × 10 pixels")).to_have_count(1)
+    expect(chip.filter(has_text="30 × 10 pixels").locator("img")).to_have_js_property("naturalWidth", 30)
 
     dropped = {"IMG_0001.HEIC": HEIC, "report.pdf": REPORT["buffer"]}
     for name, content in dropped.items():

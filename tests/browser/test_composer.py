@@ -430,6 +430,38 @@ def test_words_after_a_sign_are_sent_as_they_are_and_what_completion_replaced_co
     expect(page.locator(INPUT)).to_have_value(talk.reference(1))
 
 
+def test_a_space_after_what_was_chosen_is_the_one_that_came_with_it(open_page: OpenPage, person: Client) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    page.focus(INPUT)
+    page.keyboard.type("See @conversation_growing")
+    option(page, "Growing tomatoes").first.click()
+    option(page, "How much water?").first.click()
+    name = talk.reference(1)
+    expect(page.locator(INPUT)).to_have_value(f"See {name} ")
+    page.keyboard.type(" and  more")
+    expect(page.locator(INPUT)).to_have_value(f"See {name} and  more")
+
+
+def test_the_arrow_up_in_an_empty_box_changes_the_last_question(open_page: OpenPage, person: Client) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?", "Which pots?")
+    page = open_page(person, talk.path)
+    expect(page.locator(".message-card")).to_have_count(4)
+    text = page.get_by_label("Text of the message")
+    page.locator(INPUT).press("x")
+    page.locator(INPUT).press("ArrowUp")
+    expect(text).to_have_count(0)
+    page.fill(INPUT, "")
+    page.locator(INPUT).press("ArrowUp")
+    expect(text).to_be_focused()
+    expect(text).to_have_value("Which pots?")
+    page.get_by_role("button", name="Cancel").click()
+    # One click does it for each question, and for no answer.
+    expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(2)
+    page.get_by_role("button", name="Edit", exact=True).first.click()
+    expect(text).to_have_value("How much water?")
+
+
 def test_enter_sends_a_whole_reference_also_where_messages_are_offered_that_quote_it(
     open_page: OpenPage, person: Client
 ) -> None:

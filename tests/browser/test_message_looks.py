@@ -111,6 +111,29 @@ def test_long_messages_are_folded_and_each_block_has_its_own_direction(
     page.keyboard.press("Escape")
 
 
+def test_what_copies_a_block_of_code_stays_in_view_while_it_is_read(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    code = "\n".join(f"line {number}" for number in range(150))
+    shared_model.scripts["main"] = saying(f"Here:\n\n```\n{code}\n```\n\nDone.")
+    _, page = open_talk(person, open_page, "Write code")
+    expect(card(page, 2).get_by_text("Done.")).to_be_in_viewport()
+    expect(card(page, 2).get_by_role("button", name="Copy code")).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_the_hash_makes_room_for_who_said_it(person: Client, open_page: OpenPage) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path, viewport=NARROW, has_touch=True, is_mobile=True)
+    for number, name in ((1, "You"), (2, "claude-sonnet-4")):
+        head = card(page, number).locator(".message-header")
+        sender = head.locator(".message-sender")
+        sender.evaluate("(node, name) => { node.textContent = name }", name)
+        head.locator("time").evaluate("node => { node.textContent = 'December 31, 2025, 04:11 AM' }")
+        assert sender.evaluate("node => node.scrollWidth <= node.clientWidth")
+        assert head.evaluate("node => node.scrollWidth <= node.clientWidth")
+        expect(head.locator(".message-ref-badge")).to_be_visible()
+
+
 def test_a_diagram_stands_above_its_source_and_follows_the_theme(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
 from tests.browser.screens import problems
-from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10
+from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10, titles
 from tests.browser.transcript import clipboard, copied, keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -189,6 +189,29 @@ def test_a_conversation_is_dragged_into_a_workspace(person: Client, open_page: O
     assert moved["workspace_id"] == garden
 
 
+def test_the_list_scrolls_to_a_workspace_that_a_conversation_is_dragged_to(person: Client, open_page: OpenPage) -> None:
+    make_workspace(person, "Zoo")
+    for number in range(30):
+        made = person.create_conversation()
+        person.put(f"/conversations/{made}/title", {"title": f"Budget {number}"})
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.row("Budget 29").hover()
+    page.mouse.down()
+    view = page.locator("#sidebar-scroll").bounding_box()
+    assert view is not None
+    edge = view["y"] + view["height"] - 4
+    page.mouse.move(100, edge - 20, steps=6)
+    page.mouse.move(100, edge, steps=3)
+    expect(sidebar.row("Zoo")).to_be_in_viewport()
+    target = sidebar.row("Zoo").bounding_box()
+    assert target is not None
+    page.mouse.move(100, target["y"] + target["height"] / 2, steps=6)
+    expect(page.locator("#vakata-dnd .jstree-ok")).to_be_visible()
+    page.mouse.up()
+    expect(sidebar.row("Zoo (1)")).to_be_visible()
+
+
 def test_a_workspace_is_dragged_into_another(person: Client, open_page: OpenPage) -> None:
     house = make_workspace(person, "House")
     make_workspace(person, "Garden")
@@ -329,6 +352,20 @@ def test_typing_finds_conversations_and_workspaces(person: Client, open_page: Op
     expect(SidebarPage(page).row("Painting the house")).to_be_visible()
 
 
+def test_enter_goes_to_the_first_match_and_each_match_has_its_menu(person: Client, open_page: OpenPage) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    hold_talk(person, "Painting the house")
+    page = open_page(person)
+    page.fill("#sidebar-filter", "tom")
+    page.locator("#sidebar-filter").press("Enter")  # before or after the answer
+    expect(page.locator(".message-card").first).to_contain_text("How much water?")
+    dots = page.locator("#sidebar-matches").get_by_role("button", name="Actions for “Growing tomatoes”")
+    page.locator("#sidebar-matches").get_by_text("Growing tomatoes").hover()
+    dots.click()
+    SidebarPage(page).menu_item("Pin").click()
+    expect(titles(page, "pinned")).to_have_text(["Growing tomatoes"])
+
+
 def test_typing_finds_empty_conversations_and_says_where_there_are_more(person: Client, open_page: OpenPage) -> None:
     for number in range(51):
         made = person.create_conversation()
@@ -394,6 +431,23 @@ def test_who_goes_to_what_was_found_stays_there_when_more_is_found(person: Clien
         expect(matches.first).not_to_have_attribute("data-old", "yes")
         expect(matches.first).to_be_focused()
         page.unroute(asked)
+
+
+def test_until_there_is_a_title_the_first_words_of_the_question_tell_conversations_apart(
+    person: Client, open_page: OpenPage, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Twice ", "a day.", pause_after=1)
+    page = open_page(person)
+    for question in ("How much water?", "Which pots?"):
+        page.get_by_role("button", name="New conversation").click()
+        page.fill("#composer-input", question)
+        page.keyboard.press("Enter")
+        expect(page.locator(".message-card").last).to_contain_text("Twice")
+    listed = page.locator("#workspaces-container a[data-conversation-id]")
+    expect(listed).to_have_text(["Which pots?", "How much water?"])
+    expect(titles(page, "recent")).to_have_text(["Which pots?", "How much water?"])
+    shared_model.release()
+    expect(listed).to_have_text(["A Short Title", "A Short Title"])
 
 
 def test_a_title_appears_while_the_page_is_open(

@@ -63,6 +63,31 @@ def test_a_pinned_conversation_stands_above_the_newest_and_stays_there(person: C
     assert found["pinned"] is False
 
 
+def test_opening_a_recent_conversation_leaves_the_list_of_recent_ones_where_it_is(
+    person: Client, open_page: OpenPage
+) -> None:
+    garden = make_workspace(person, "Garden")
+    far = hold_talk(person, "Growing tomatoes", workspace_id=garden)
+    for number in range(30):
+        made = person.create_conversation()
+        person.put(f"/conversations/{made}/title", {"title": f"Budget {number}"})
+    hold_talk(person, "Newest")
+    assert list(person.send(far.conversation_id, "And peppers?"))
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    expect(titles(page, "recent").first).to_have_text("Growing tomatoes")
+    titles(page, "recent").first.click()
+    expect(page.locator(".message-card").last).to_be_visible()
+    expect(sidebar.row("Growing tomatoes")).to_have_attribute("aria-selected", "true")
+    assert page.evaluate("document.getElementById('sidebar-scroll').scrollTop") == 0
+
+    # Where no list shows it, the tree does.
+    oldest = conversation(person, "Budget 0")
+    assert oldest is not None
+    page.goto(f"/interface/{oldest['conversation_id']}")
+    expect(sidebar.row("Budget 0")).to_be_in_viewport()
+
+
 def test_a_section_that_was_closed_is_closed_after_a_reload(person: Client, open_page: OpenPage) -> None:
     hold_talk(person, "Growing tomatoes")
     page = open_page(person)
@@ -307,6 +332,11 @@ def test_several_conversations_are_dragged_together(person: Client, open_page: O
     page = open_page(person)
     sidebar = SidebarPage(page)
     row = choose_all(sidebar, "One", "Two")
+    row.hover()
+    page.mouse.down()
+    page.mouse.move(200, 400, steps=6)
+    expect(page.locator("#vakata-dnd")).to_contain_text("2 selected")
+    page.mouse.up()
     sidebar.drag(row, sidebar.row("Garden"))
     expect(sidebar.row("Garden (2)")).to_be_visible()
     expect(sidebar.row("General (1)")).to_be_visible()

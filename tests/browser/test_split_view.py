@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.chromium import wait_until
 from tests.browser.history import Talk, conversation, hold_talk
 from tests.browser.screens import THEMES, findings
 from tests.browser.sidebar_page import SidebarPage, by_right_click
@@ -106,6 +107,19 @@ def test_two_conversations_stand_side_by_side_each_with_its_own_messages_and_dra
     expect(second).to_be_hidden()
     expect(page).to_have_url(re.compile(rf"{re.escape(basil.path)}$"))
     assert conversation(person, "Drying basil")
+
+
+def test_a_message_box_that_becomes_narrower_shows_all_that_is_written_in_it(
+    person: Client, open_page: OpenPage
+) -> None:
+    tomatoes, _ = two_talks(person)
+    page = open_page(person, tomatoes.path, viewport=WIDE)
+    first = composer(page.get_by_role("main"))
+    first.fill("Growing tomatoes takes patience. " * 9)
+    by_right_click(SidebarPage(page), SidebarPage(page).row("Drying basil"))
+    page.get_by_role("menuitem", name="Open Beside").click()
+    expect(beside(page).locator(".message-card")).to_have_count(2)
+    wait_until(page, "() => ((box) => box.scrollHeight <= box.clientHeight)(document.getElementById('composer-input'))")
 
 
 def test_keys_and_references_lead_from_one_side_to_the_other(person: Client, open_page: OpenPage) -> None:

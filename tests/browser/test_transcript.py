@@ -240,10 +240,16 @@ def test_who_stops_an_answer_can_ask_again_at_once(
     expect(body(page, 2)).to_have_text("Said.")
     expect(card(page, 2)).to_contain_text("Stopped. What had been said is kept.")
 
+    shared_model.scripts["main"] = saying("Gladly. ", "Never said.", pause_after=1)
+    send(page, "And this")
+    expect(body(page, 6)).to_have_text("Gladly.")
+    page.keyboard.press("Escape")
+    expect(card(page, 6)).to_contain_text("Stopped. What had been said is kept.")
+
     shared_model.scripts["main"] = saying(hang=True)
     send(page, "Say nothing")
     page.get_by_role("button", name="Stop answering").click()
-    expect(card(page, 6).locator(".message-ending")).to_have_text("Stopped.")
+    expect(card(page, 8).locator(".message-ending")).to_have_text("Stopped.")
 
 
 def test_a_change_made_in_another_window_is_seen(person: Client, open_page: OpenPage) -> None:

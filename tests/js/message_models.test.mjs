@@ -4,9 +4,9 @@ import test from 'node:test';
 import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { excerpt } from '../../interface/static/page/core/words/excerpt.js';
-import { badgeText, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
+import { badgeText, isChangeable, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
-import { bareReference, entriesByReference, iconOf, labelOf, permalinkOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
+import { bareReference, entriesByReference, iconOf, isPlainFile, labelOf, permalinkOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 
 test('badge and reference give the hash, and the number while there is none', () => {
   const message = { message_index: 5, message_short_hash: 'a3f2b1' };
@@ -46,7 +46,7 @@ test('the report says in one line how the references fared', () => {
     { ref: '@d', status: 'truncated' }, { ref: '@override', status: 'not_found', muted: true },
   ];
   assert.equal(summaryLine(entries, referenceStrings), '4 references · 2 not found · 1 shortened');
-  assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [], found: 0, missing: 0 });
+  assert.deepEqual(summarise(entries.slice(0, 1)), { total: 1, problems: [], found: 0, files: 0, missing: 0 });
   assert.equal(summaryLine([entries[0]], referenceStrings), '1 reference');
 });
 
@@ -125,7 +125,25 @@ test('a file and some of its pages are told apart', () => {
 
 test('files of the message itself are neither found by content nor missing memories', () => {
   const entries = [{ ref: 'file_1', kind: 'file', status: 'resolved', target: {} }, { ref: 'file_2', kind: 'file', status: 'unavailable', target: {} }];
-  assert.deepEqual(summarise(entries), { total: 0, problems: [['unavailable', 1]], found: 0, missing: 0 });
+  assert.deepEqual(summarise(entries), { total: 0, problems: [['unavailable', 1]], found: 0, files: 0, missing: 0 });
+});
+
+test('a file that went as it is needs no line, one with a remark has one', () => {
+  const entry = { ref: 'file_1', kind: 'file', status: 'resolved', notes: [], target: {} };
+  assert.equal(isPlainFile(entry), true);
+  assert.equal(summaryLine([entry], referenceStrings), '');
+  const remarked = { ...entry, notes: ['Its pages are pictures.'] };
+  assert.equal(isPlainFile(remarked), false);
+  assert.equal(summaryLine([entry, remarked], referenceStrings), '1 file');
+  assert.equal(isPlainFile({ ...entry, status: 'unavailable' }), false);
+  assert.equal(isPlainFile({ ...entry, ref: '@conversation_a_b4f2_message_5_file_1' }), false);
+});
+
+test('questions of the person can be changed once the server has them', () => {
+  const question = { sender: 'user', status: 'complete', config: {} };
+  assert.equal(isChangeable(question), true);
+  const others = [{ sender: 'model' }, { pending: true }, { isGone: true }, { status: 'streaming' }, { kept: false }];
+  for (const other of others) assert.equal(isChangeable({ ...question, ...other }), false);
 });
 
 test('a kind that the page does not know has the icon and the permalink that the server says, or the ones of any reference', () => {

@@ -59,6 +59,16 @@ test('results stand in groups, and a full group of a search of everything leads 
   assert.deepEqual(groupsOf([], 'all'), []);
 });
 
+test('what was found by its meaning alone stands behind what says the words', () => {
+  const memory = { kind: 'memory', title: 'rye_k3f9', ranges: [] };
+  const message = { kind: 'message', ranges: [[0, 3]] };
+  const kinds = (results, q) => groupsOf(results, 'all', q).map(({ kind }) => kind);
+  assert.deepEqual(kinds([memory, { kind: 'document', ranges: [] }, message], 'rye'), ['message', 'memory', 'document']);
+  assert.deepEqual(kinds([memory, { ...memory, ranges: [[0, 3]] }, message], 'rye'), ['memory', 'message']);
+  assert.deepEqual(kinds([memory, message], '@rye_k3f9'), ['memory', 'message']);
+  assert.deepEqual(kinds([{ kind: 'conversation', ranges: [] }, message], 'rye'), ['conversation', 'message']);
+});
+
 test('documents are a group of their own before files, and can be asked for alone', () => {
   const documents = Array.from({ length: 5 }, (_, number) => ({ kind: 'document', path: `${number}.md` }));
   const results = [{ kind: 'file' }, ...documents, { kind: 'message' }];

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { askTogether } from '../../interface/static/page/core/ask_together.js';
 import { COMMANDS, commandNamed, commandsLike, readCommand, usageOf } from '../../interface/static/page/composer/commands/commands_model.js';
-import { aboutSuggestion, agentsOf, groupsAmong, othersOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
+import { aboutSuggestion, agentsOf, groupsAmong, memoriesFound, othersOf, sourcesFor, suggestionGroups } from '../../interface/static/page/composer/suggestions/suggestions_model.js';
 import { composerStrings } from '../../interface/static/page/strings/en/composer.js';
 
 const countMemories = (n) => `${n} memories`;
@@ -19,6 +19,14 @@ const conversations = [{ friendly_id: 'morning_plan_b4f2', title: 'Morning plan'
 test('what several sources know stands in groups, in one order, empty ones left out', () => {
   const kinds = suggestionGroups({ memories, conversations }, 'mor').map(({ kind, hits }) => [kind, hits.length]);
   assert.deepEqual(kinds, [['conversation', 1], ['claim', 1], ['entity', 1], ['domain', 1]]);
+});
+
+test('memories that only mean what is typed stand behind the messages that say it', () => {
+  const messages = { results: [{ reference: '@conversation_a_b4f2_message_5' }] };
+  const meant = { memories: memoriesFound([{ claim: { friendly_id: 'rye_k3f9' } }]) };
+  const kinds = (known) => suggestionGroups({ memories: known, messages }, 'rye flour').map(({ kind }) => kind);
+  assert.deepEqual(kinds(meant), ['found', 'claim']);
+  assert.deepEqual(kinds({ memories: [{ friendly_id: 'rye_k3f9' }] }), ['claim', 'found']);
 });
 
 test('the group of the very thing that was named comes first', () => {

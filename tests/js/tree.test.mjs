@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { listedTitle } from '../../interface/static/page/core/words/conversation_title.js';
+import { firstWords } from '../../interface/static/page/conversation/first_words.js';
 import { inOwnWords } from '../../interface/static/page/core/words/workspace_name.js';
 import { shellStrings } from '../../interface/static/page/strings/en/shell.js';
 
 import { Store } from '../../interface/static/page/core/store.js';
+import { scrolledBy } from '../../interface/static/page/sidebar/dragging.js';
 import { PAGE, TreeModel } from '../../interface/static/page/sidebar/tree_model.js';
 import { conversationNode, spokenTitle, workspaceText } from '../../interface/static/page/sidebar/tree_nodes_model.js';
 
@@ -371,4 +374,23 @@ test('the default workspace has its own words until it is renamed, and others ar
   assert.equal(named('default_ann_assistant', 'General'), shellStrings.defaultWorkspace);
   assert.equal(named('default_ann_assistant', 'Garden'), 'Garden');
   assert.equal(named('4f2', 'General'), 'General');
+});
+
+test('the list scrolls faster the nearer a dragged row comes to an edge, and not between', () => {
+  const view = { top: 100, bottom: 500 };
+  assert.deepEqual([148, 300, 452].map((y) => Math.abs(scrolledBy(y, view))), [0, 0, 0]);
+  assert.deepEqual([140, 100, 0].map((y) => scrolledBy(y, view)), [-1, -6, -12]);
+  assert.deepEqual([460, 500, 900].map((y) => scrolledBy(y, view)), [1, 6, 12]);
+});
+
+test('first words are those of the question that a conversation begins with', () => {
+  const question = { sender: 'user', text: '  How much\nwater? ', message_index: 1 };
+  assert.equal(firstWords([question]), 'How much water?');
+  assert.equal(firstWords([{ ...question, message_index: undefined }]), 'How much water?');
+  assert.equal(firstWords([{ ...question, message_index: 7 }]), '');
+  assert.equal(firstWords([{ ...question, sender: 'model' }]), '');
+  assert.equal(firstWords([]), '');
+  assert.equal(listedTitle({ title: null, first_words: 'How much water?' }), 'How much water?');
+  assert.equal(listedTitle({ title: 'Pots', first_words: 'How much water?' }), 'Pots');
+  assert.equal(listedTitle({ title: '' }), '(untitled)');
 });

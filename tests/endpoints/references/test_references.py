@@ -60,3 +60,18 @@ def test_conversations_and_messages_are_offered_while_typing(ada: Person) -> Non
     assert [item["index"] for item in newest] == [2, 1]
     found = ada.get(f"/conversations/{offered['friendly_id']}/messages?q=towel").json
     assert [item["preview"] for item in found] == ["Where is the towel?"]
+
+
+def test_a_long_message_that_is_offered_shows_where_it_says_what_is_typed(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, f"{'We talked of the weather. ' * 40}Take the towel along. {'It rained. ' * 40}")
+    (offered,) = ada.get("/conversations/autocomplete?q=deep").json
+
+    def first(q: str) -> str:
+        found: str = ada.get(f"/conversations/{offered['friendly_id']}/messages?q={q}").json[-1]["preview"]
+        return found
+
+    assert "Take the towel along." in first("tow")
+    assert first("tow").startswith("… ")
+    assert len(first("tow")) < 250
+    assert first("").startswith("We talked of the weather.")

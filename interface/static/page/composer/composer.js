@@ -8,6 +8,7 @@ import { createOutboxList } from './outbox.js';
 import { createAnswerChoice } from './answer_choice.js';
 import { createAttachments } from './attachments/attachments.js';
 import { createReplyChip } from './reply_chip.js';
+import { isChangeable } from '../conversation/message_model.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
 
 const SIGNS = /[@#]|\[\[/;
@@ -23,6 +24,18 @@ function growWith(input) {
   input.style.height = `${Math.min(input.scrollHeight, tallest)}px`;
   input.style.overflowY = input.scrollHeight > tallest ? 'auto' : 'hidden';
 }
+
+/** What stands beside the conversation, and the sidebar, make the box narrower and wider. */
+function followWidth(input) {
+  let width = input.clientWidth;
+  new ResizeObserver(() => {
+    if (input.clientWidth === width) return;
+    width = input.clientWidth;
+    growWith(input);
+  }).observe(input);
+}
+
+const isPlain = ({ ctrlKey, metaKey, altKey, shiftKey }) => !(ctrlKey || metaKey || altKey || shiftKey);
 
 /**
  * Where a message is written: grows with its text, completes references and shows them, attaches memories and files, runs
@@ -250,6 +263,21 @@ export function mountComposer(form, page, { place, onStop }) {
     input.focus();
   }
 
+  /** Escape: what it is a reply to, else the answer that is being written. */
+  function takeBack(event) {
+    if (reply.target) reply.choose(null);
+    else if (running && !event.repeat) onStop();
+  }
+
+  /** The arrow up in an empty box: the last question can be changed. */
+  function editLast(event) {
+    const last = running || input.value !== '' || !isPlain(event) ? null : page.transcript().messages.findLast(isChangeable);
+    if (!last) return;
+    event.preventDefault();
+    page.onAction('edit', last);
+  }
+
+  const KEYS = { Escape: takeBack, ArrowUp: editLast };
   input.addEventListener('input', () => {
     sendNoMore();
     if (!lacksReferences || !mayHoldReference()) tellProblem('');
@@ -263,7 +291,7 @@ export function mountComposer(form, page, { place, onStop }) {
     if (event.key === 'Enter' && sends) {
       event.preventDefault();
       submit();
-    } else if (event.key === 'Escape' && reply.target) reply.choose(null);
+    } else KEYS[event.key]?.(event);
   });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -272,6 +300,7 @@ export function mountComposer(form, page, { place, onStop }) {
   stopButton.addEventListener('click', onStop);
   page.events.on('command:run', ({ text }) => runCommand(text));
   addEventListener('resize', () => growWith(input));
+  followWidth(input);
   // What is written, or sent, in another window is not written here a second time.
   drafts.followElsewhere((id) => id === conversationId && showDraft());
   tellButtons();

@@ -1,6 +1,7 @@
 /** What others do to the messages of the open conversation: only what changed is asked for. */
 
 import { planOf } from './changes_model.js';
+import { tellFirstWords } from './first_words.js';
 import { isMove, isOfNoMessage } from './transcript/activities_model.js';
 
 /**
@@ -14,6 +15,7 @@ import { isMove, isOfNoMessage } from './transcript/activities_model.js';
  * @param {() => Promise<void>} parts.onNewer messages were added at the end
  */
 export function followMessages({ store, page, transcript, turns, pins, loaded, onNewer }) {
+  tellFirstWords({ store, events: page.events, conversationId: () => page.conversationId(), messages: () => transcript.messages });
   let done = Promise.resolve();
   /** Turns that were left to this page, which sent something itself; and whether something could not be asked for. */
   const left = new Set();

@@ -20,6 +20,14 @@ export function isUnkept({ kept, config }) {
 
 /**
  * @param {object} message
+ * @returns {boolean} whether it is a question that can be changed now, as its menu offers, too
+ */
+export function isChangeable(message) {
+  return isFromUser(message) && !isUnkept(message) && !message.isGone && !message.pending && message.status !== 'streaming';
+}
+
+/**
+ * @param {object} message
  * @returns {boolean} whether an answer stopped before its end, with something that can go on
  */
 export function isCut({ text, status, config }) {

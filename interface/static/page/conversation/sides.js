@@ -14,7 +14,7 @@ import { showToast } from '../ui/notices/toast.js';
 const BESIDE = 'conversation';
 /** What the page asks of the conversation in which the person works. */
 const ROUTED = ['find:open', 'command:run', 'composer:focus', 'claim:use-now'];
-const OWN_OF_BOTH = [...ROUTED, 'memory:propose', 'message:written', 'messages:shown'];
+const OWN_OF_BOTH = [...ROUTED, 'memory:propose', 'message:written', 'messages:shown', 'messages:added'];
 const OWN_OF_SECOND = [...OWN_OF_BOTH, ...['open', 'shown', 'details', 'loaded', 'settled'].map((name) => `conversation:${name}`)];
 const root = document.documentElement;
 

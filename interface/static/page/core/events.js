@@ -14,7 +14,7 @@
  * `panel:shown` tells that one has come. `conversation:step {by}` opens a neighbour of the open conversation in the list,
  * `conversation:beside {conversationId, messageId?}` opens one beside the open one, `beside:turn`, `beside:swap` and `beside:close` are for the two of them;
  * `beside:shown` tells that a second one came, `conversation:settled` that the messages of a conversation are there.
- * `messages:shown` tells that a transcript shows other messages of its conversation.
+ * `messages:shown` tells that a transcript shows other messages of its conversation, `messages:added` that some came behind those.
  * `conversation:begin`, `workspace:begin`, `workspaces:collapse`, `sidebar:toggle` and `rail:toggle` do what the buttons of that name do.
  * `rail:show {tab, threadId?}` opens a tab beside the conversation, with `threadId` a thread in it. `activities:posted {isThreaded}` says that
  * activities were posted somewhere, or threads renamed (`isThreaded`: one of them is in a thread), `activities:shown` that

@@ -170,9 +170,9 @@ export class Store {
     const unlisted = [...known.values()].filter(isUnlisted).map((each) => [each.conversation_id, each]);
     this.#conversations = new Map(unlisted);
     for (const each of conversations) {
-      const { unread } = known.get(each.conversation_id) ?? {};
+      const { unread, first_words: words } = known.get(each.conversation_id) ?? {};
       const answering = running.has(each.conversation_id);
-      this.#conversations.set(each.conversation_id, unread || answering ? { ...each, unread, answering } : each);
+      this.#conversations.set(each.conversation_id, unread || answering || words ? { ...each, unread, answering, first_words: words } : each);
     }
     this.#workspaces = new Map(workspaces.map((each) => [each.workspace_id, each]));
     this.#batch.lists = true;

@@ -1,6 +1,6 @@
 import { referenceStrings } from '../strings/en/references.js';
 import { excerpt } from '../core/words/excerpt.js';
-import { isBeside, isFound, isMuted, notesOf, summarise, summaryLine, titleOf } from './report_model.js';
+import { isBeside, isFound, isMuted, isPlainFile, notesOf, summarise, summaryLine, titleOf } from './report_model.js';
 import { element, setHidden } from '../ui/dom.js';
 import { createChip } from './chips.js';
 
@@ -33,7 +33,7 @@ export function createReport(page) {
   function update(entries) {
     if (entries === shown) return;
     shown = entries;
-    const counted = entries.filter((entry) => !isMuted(entry));
+    const counted = entries.filter((entry) => !isMuted(entry) && !isPlainFile(entry));
     setHidden(node, counted.length === 0);
     line.textContent = counted.length > 0 ? summaryLine(entries, words) : '';
     const { problems, missing } = summarise(entries);

@@ -58,6 +58,11 @@ export function isBeside(entry) {
 /** Whether an entry is a file that goes with the message itself, which has no reference yet. */
 const isAttached = (entry) => /^file_\d+$/.test(entry.ref);
 
+/** Whether there is nothing to say of an entry that the message itself does not show: a file of its own that went as it is. */
+export function isPlainFile(entry) {
+  return isAttached(entry) && entry.status === 'resolved' && notesOf(entry).length === 0;
+}
+
 /** Whether an entry is a message or an excerpt that the server found by its content: the message does not refer to it. */
 export function isFound(entry) {
   return isBeside(entry) && isGiven(entry) && !isAttached(entry);
@@ -117,9 +122,9 @@ function placeOf({ ref, target }) {
 
 /**
  * @param {object[]} entries
- * @returns {{total: number, problems: Array<[string, number]>, found: number, missing: number}} how many references there are,
- *   how many of them fared badly, by status, how many messages and excerpts were found by content, and how many entries say
- *   that memories are missing
+ * @returns {{total: number, problems: Array<[string, number]>, found: number, files: number, missing: number}} how many references there are,
+ *   how many of them fared badly, by status, how many messages and excerpts were found by content, how many files of the
+ *   message went with a remark, and how many entries say that memories are missing
  */
 export function summarise(entries) {
   const shown = entries.filter((entry) => !isMuted(entry));
@@ -130,7 +135,8 @@ export function summarise(entries) {
   for (const { status } of [...counted, ...attached]) {
     if (status !== 'resolved') problems.set(status, (problems.get(status) ?? 0) + 1);
   }
-  return { total: counted.length, problems: [...problems], found, missing: shown.length - counted.length - attached.length - found };
+  const files = attached.filter((entry) => entry.status === 'resolved' && !isPlainFile(entry)).length;
+  return { total: counted.length, problems: [...problems], found, files, missing: shown.length - counted.length - attached.length - found };
 }
 
 /**
@@ -139,11 +145,12 @@ export function summarise(entries) {
  * @returns {string} one line: "2 references · 1 not found · 1 found by content"
  */
 export function summaryLine(entries, words) {
-  const { total, problems, found, missing } = summarise(entries);
+  const { total, problems, found, files, missing } = summarise(entries);
   return [
     ...(total > 0 ? [words.summary(total)] : []),
     ...problems.map(([status, n]) => words.problem[status]?.(n) ?? `${n} ${status}`),
     ...(found > 0 ? [words.found(found)] : []),
+    ...(files > 0 ? [words.files(files)] : []),
     ...(missing > 0 ? [words.memoriesMissing] : []),
   ].join(' · ');
 }

@@ -166,7 +166,7 @@ class SearchPanel {
     this.#end();
     this.#next = next;
     const hadFocus = this.#results.node.contains(document.activeElement);
-    this.#results.show(results, kind);
+    this.#results.show(results, kind, q);
     if (hadFocus) (this.#results.links()[0] ?? this.#input).focus();
     setHidden(this.#more, !next);
     const found = results.length ? words.found(results.length, next !== null) : words.none(q);

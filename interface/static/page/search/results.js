@@ -91,8 +91,8 @@ function row(hit, events) {
  *
  * @param {object} events
  * @param {{onKind: (kind: string) => void}} options called when all of one kind are asked for
- * @returns {{node: HTMLElement, show: (results: object[], kind: string) => void, add: (results: object[]) => void,
- *            links: () => HTMLElement[]}} `add` continues the last group
+ * @returns {{node: HTMLElement, show: (results: object[], kind: string, q: string) => void, add: (results: object[]) => void,
+ *            links: () => HTMLElement[]}} `add` continues the messages, or the only group
  */
 export function createSearchResults(events, { onKind }) {
   const node = element('div', { class: 'search-results' });
@@ -107,10 +107,11 @@ export function createSearchResults(events, { onKind }) {
 
   return {
     node,
-    show: (results, kind) => node.replaceChildren(...groupsOf(results, kind).map(group)),
+    show: (results, kind, q) => node.replaceChildren(...groupsOf(results, kind, q).map(group)),
     add(results) {
       const rows = results.map((hit) => row(hit, events));
-      node.querySelector('section:last-of-type .search-list').append(...rows);
+      const continued = node.querySelector('[aria-labelledby="search-group-message"]') ?? node.querySelector('section:last-of-type');
+      continued.querySelector('.search-list').append(...rows);
       rows[0]?.querySelector('a').focus();
     },
     links: () => [...node.querySelectorAll('.search-hit')],

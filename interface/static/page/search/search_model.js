@@ -5,7 +5,10 @@ import { iconOf, permalinkOf } from '../references/report_model.js';
 
 export const PANEL = 'search';
 export const KINDS = ['all', 'message', 'file', 'document', 'conversation', 'memory'];
-/** In the order in which they are shown, before other kinds and messages; of all but messages a search of everything brings at most `FEW`. */
+/**
+ * In the order in which they are shown, before other kinds and messages, where one of them says what was sought; those that were found by what they
+ * mean alone come last. Of all but messages a search of everything brings at most `FEW`.
+ */
 const ORDER = ['conversation', 'memory', 'document', 'file'];
 const FEW = 5;
 
@@ -83,15 +86,24 @@ export function readablePiecesOf(text, ranges) {
 /** What a result of a kind that the page doesn't know says of itself; `href`: where the server shows it, null for nowhere. @param {object} hit */
 export const aboutOther = (hit) => ({ title: hit.title === hit.snippet ? null : hit.title, about: [hit.reference], href: permalinkOf(hit), target: null, icon: iconOf(hit) });
 
+const MAY_BE_MEANT = new Set(['memory', 'document']);
+const bare = (name) => (name ?? '').trim().replace(/^@|^\[\[|\]\]$/g, '').toLowerCase();
+
+/** Whether no result of a group says a word that was sought, or has the name that was given. */
+const isByMeaning = ({ kind, results }, q) =>
+  MAY_BE_MEANT.has(kind) && results.every(({ ranges, title }) => ranges?.length === 0 && bare(title) !== bare(q));
+
 /**
  * @param {object[]} results
  * @param {string} kind that was asked for
+ * @param {string} [q] what was sought
  * @returns {Array<{kind: string, results: object[], hasMore: boolean}>} `hasMore`: there may be more when asked for alone, which is offered of known kinds
  */
-export function groupsOf(results, kind) {
+export function groupsOf(results, kind, q = '') {
   const others = new Set(results.map((result) => result.kind).filter((name) => !KINDS.includes(name)));
   const groups = [...ORDER, ...others, 'message'].map((name) => ({ kind: name, results: results.filter((result) => result.kind === name) }));
   return groups
     .filter((group) => group.results.length > 0)
+    .toSorted((one, other) => Number(isByMeaning(one, q)) - Number(isByMeaning(other, q)))
     .map((group) => ({ ...group, hasMore: kind === 'all' && ORDER.includes(group.kind) && group.results.length >= FEW }));
 }

@@ -58,6 +58,8 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   });
 
   let matches = null;
+  /** Whether Enter was pressed behind what was typed last, before the filter was there. */
+  let isEntered = false;
   const loadFilter = once(async () => {
     const { mountFilter } = await bring(() => import('./filter.js'));
     matches = mountFilter({
@@ -66,9 +68,10 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
       model,
       onConversation: sidebar.open,
       onWorkspace: sidebar.showWorkspace,
-      onMenu: (id, { pageX: x, pageY: y, currentTarget }) => on.onMenu(id, currentTarget, { x, y }),
+      onMenu: (id, place, anchor) => on.onMenu(id, anchor, place),
     });
     if (filter.value) filter.dispatchEvent(new Event('input'));
+    if (isEntered) filter.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
   });
 
   const onClick = (id, job) => document.getElementById(id).addEventListener('click', job);
@@ -86,6 +89,9 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   events.on('workspaces:collapse', sidebar.collapse);
   const filter = document.getElementById('sidebar-filter');
   for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
+  filter.addEventListener('keydown', ({ key }) => {
+    isEntered = key === 'Enter';
+  });
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
 
   const conversationMenu = async (id) => (await loadCommands()).menuOf({ kind: 'conversation', id }, [id]);

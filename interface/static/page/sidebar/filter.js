@@ -59,7 +59,7 @@ function moveFocus(event, { input, list }) {
  * @param {import('./tree_model.js').TreeModel} parts.model knows no workspaces until the first lists have come
  * @param {(conversationId: string) => void} parts.onConversation
  * @param {(workspaceId: string) => void} parts.onWorkspace
- * @param {(conversationId: string, event: MouseEvent) => void} parts.onMenu a menu was asked for on a match
+ * @param {(conversationId: string, place: {x: number, y: number}, anchor: HTMLElement) => void} parts.onMenu a menu was asked for on a match
  * @returns {{workspacesChanged: () => void}} `workspacesChanged` finds the workspaces anew
  */
 export function mountFilter({ api, domain, model, onConversation, onWorkspace, onMenu }) {
@@ -70,6 +70,8 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   const rest = document.getElementById('sidebar-scroll');
   /** The query that was answered last, and the rows of its answer; null: nothing is shown. */
   let shown = null;
+  /** Whether Enter was pressed before the answer came. */
+  let isFirstWanted = false;
 
   function show(filtering) {
     rest.hidden = filtering;
@@ -80,6 +82,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   function clear() {
     latest.cancel();
     shown = null;
+    isFirstWanted = false;
     input.value = '';
     list.replaceChildren();
     show(false);
@@ -93,13 +96,21 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     return matchRow({ href: '#', iconName: 'folder', title, note: words.workspace, onChoose });
   }
 
-  function conversationRow({ conversation_id: id, title }) {
+  function conversationRow({ conversation_id: id, title: given }) {
+    const title = shownTitle(given);
     const onChoose = () => onConversation(id);
-    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: shownTitle(title), onChoose });
+    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title, onChoose });
     row.addEventListener('contextmenu', (event) => {
       event.preventDefault();
-      onMenu(id, event);
+      onMenu(id, { x: event.pageX, y: event.pageY }, row);
     });
+    const dots = element('button', { class: 'sidebar-row-menu', type: 'button', 'aria-haspopup': 'menu', 'aria-label': shellStrings.sidebar.actionsOf(title) }, icon('three-dots'));
+    dots.addEventListener('click', () => {
+      const { left: x, bottom: y } = dots.getBoundingClientRect();
+      onMenu(id, { x, y }, dots);
+    });
+    row.className = 'sidebar-row filter-row';
+    row.append(dots);
     return row;
   }
 
@@ -124,6 +135,13 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   function showMatches({ conversations, tags }, query) {
     shown = { query, tags: tags.map(tagRow), conversations: conversations.slice(0, LIMIT).map(conversationRow), hasMore: conversations.length > LIMIT };
     draw();
+    if (isFirstWanted) chooseFirst();
+  }
+
+  /** Enter in the box goes to what stands first, as soon as what was typed is answered. */
+  function chooseFirst() {
+    isFirstWanted = shown?.query !== input.value.trim();
+    if (!isFirstWanted) list.querySelector('a')?.click();
   }
 
   async function workspacesChanged() {
@@ -162,6 +180,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   input.addEventListener('input', () => {
     const query = input.value.trim();
+    isFirstWanted = false;
     if (!query) {
       clear();
       return;
@@ -170,8 +189,13 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     status.textContent = words.searching;
     latest.request(query);
   });
-  for (const element of [input, list]) {
-    element.addEventListener('keydown', (event) => {
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || composes(event) || list.hidden) return;
+    event.preventDefault();
+    chooseFirst();
+  });
+  for (const part of [input, list]) {
+    part.addEventListener('keydown', (event) => {
       if (composes(event)) return;
       if (event.key !== 'Escape') {
         moveFocus(event, { input, list });

@@ -1,7 +1,9 @@
 /** The tree of workspaces and conversations: jsTree over a `TreeModel`. */
 
 import { FIRST_ROWS } from './tree_model.js';
+import { shellStrings } from '../strings/en/shell.js';
 import { ROOT, conversationNode, conversationNodeId, workspaceNodeId } from './tree_nodes_model.js';
+import { scrollWhileDragging } from './dragging.js';
 import { TYPES, installRowMenu, keepLongPressMenus, rowKeys, rowsAround, subjectOf } from './rows.js';
 
 const PLUGINS = ['types', 'wholerow', 'contextmenu', 'dnd', 'rowmenu'];
@@ -50,6 +52,7 @@ export class SidebarTree {
     this.ready = new Promise((resolve) => $tree.one('ready.jstree', resolve));
     this.#listen($tree);
     keepLongPressMenus(container);
+    scrollWhileDragging(this.#scroller, $);
   }
 
   /** Show anew what is below a workspace ('#': everything), keeping selection, focus and scroll position: the focus of a row that goes, goes to its neighbour. */
@@ -82,7 +85,7 @@ export class SidebarTree {
     return this.#reloads > 0 && (!active || active === document.body) ? this.#wantedFocus : [];
   }
 
-  /** Show a conversation as the open one, its workspaces opened and its row in view. Null: none is open. */
+  /** Show a conversation as the open one, its workspaces opened and a row of it in view: that of a list above the tree will do. Null: none is open. */
   async select(conversationId) {
     this.#selectedId = conversationId;
     const workspaceId = conversationId === null ? undefined : this.#model.workspaceOf(conversationId);
@@ -92,7 +95,18 @@ export class SidebarTree {
       if (this.#selectedId !== conversationId) return;
     }
     this.#markSelected();
+    // Whoever goes from one of the recent conversations to the next wants to find that list where it was.
+    if (this.#isListedInView(conversationId)) return;
     document.getElementById(`${conversationNodeId(conversationId)}_anchor`)?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Whether a list beside the tree, such as that of the recent ones, shows a conversation where it is seen. */
+  #isListedInView(conversationId) {
+    const view = this.#scroller.getBoundingClientRect();
+    return [...this.#scroller.querySelectorAll('.sidebar-row')].some((row) => {
+      const { top, bottom, height } = row.getBoundingClientRect();
+      return row.dataset.conversationId === conversationId && height > 0 && top >= view.top && bottom <= view.bottom;
+    });
   }
 
   /** Mark the conversation beside the open one. Its row is not selected, since menus act on all selected rows. Null: none. */
@@ -149,6 +163,7 @@ export class SidebarTree {
         data: (node, done) => done(this.#nodesBelow(node.id)),
         check_callback: (operation, node, parent) => operation !== 'move_node' || this.#mayMove(node, parent),
         force_text: true,
+        strings: { nodes: shellStrings.sidebar.dragged },
         worker: false,
         animation: 0,
         dblclick_toggle: false,

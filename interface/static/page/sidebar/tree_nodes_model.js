@@ -1,7 +1,7 @@
 /** The jsTree nodes of the sidebar. Their shapes are known to clients and tests: ids, types, attributes. */
 
 import { formatAddress } from '../core/address.js';
-import { shownTitle } from '../core/words/conversation_title.js';
+import { listedTitle } from '../core/words/conversation_title.js';
 import { inBrackets } from '../strings/en/count.js';
 import { shellStrings } from '../strings/en/shell.js';
 
@@ -32,9 +32,10 @@ export function workspaceNode(workspace, { parent, text, opened, lazy }) {
 }
 
 /** What a conversation is called where its marks cannot be seen: its title, its flag, whether nothing in it is kept, its tags, its answers. */
-export function spokenTitle({ title, flag, stateless, tags = [], answering, unread }) {
+export function spokenTitle({ flag, stateless, tags = [], answering, unread, ...named }) {
+  const title = listedTitle(named);
   const color = flag && flag !== 'none' ? shellStrings.flags[flag] : undefined;
-  const flagged = color ? shellStrings.flagged(shownTitle(title), color) : shownTitle(title);
+  const flagged = color ? shellStrings.flagged(title, color) : title;
   const spoken = stateless ? shellStrings.unkept(flagged) : flagged;
   const answers = [answering && shellStrings.answering, !answering && unread && shellStrings.unread].filter(Boolean);
   return [spoken, ...tags.map((tag) => `#${tag}`), ...answers].join(', ');
@@ -48,14 +49,15 @@ export function markClasses({ answering, unread }) {
 
 /** The node of a conversation below `parent`, a node id. */
 export function conversationNode(conversation, parent) {
-  const { conversation_id: id, title, conversation_friendly_id: friendlyId } = conversation;
+  const { conversation_id: id, conversation_friendly_id: friendlyId } = conversation;
+  const title = listedTitle(conversation);
   const flag = conversation.flag || 'none';
   const attributes = {
     'data-conversation-id': id,
     'data-flag': flag,
     'data-conversation-friendly-id': friendlyId || '',
   };
-  const link = { title: shownTitle(title), 'data-conversation-id': id, href: formatAddress(id) };
+  const link = { title, 'data-conversation-id': id, href: formatAddress(id) };
   if (conversation.tags?.length > 0) link['data-tags'] = conversation.tags.map((tag) => `#${tag}`).join(' ');
   const classes = [...(flag === 'none' ? [] : [`jstree-flag-${flag}`]), ...markClasses(conversation)];
   if (classes.length > 0) attributes.class = classes.join(' ');
@@ -63,7 +65,7 @@ export function conversationNode(conversation, parent) {
   return {
     id: conversationNodeId(id),
     parent,
-    text: shownTitle(title),
+    text: title,
     type: 'conversation',
     ...(conversation.stateless ? { icon: 'fa fa-eye-slash' } : {}),
     li_attr: attributes,

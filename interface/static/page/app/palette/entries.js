@@ -5,7 +5,7 @@ import { composerStrings } from '../../strings/en/composer.js';
 import { strings } from '../../strings/en/conversation.js';
 import { paletteStrings } from '../../strings/en/palette.js';
 import { shortcutStrings } from '../../strings/en/shortcuts.js';
-import { shownTitle } from '../../core/words/conversation_title.js';
+import { listedTitle } from '../../core/words/conversation_title.js';
 import { ACTIONS } from '../shortcuts/shortcuts_model.js';
 import { runShortcut } from '../shortcuts/run.js';
 import { spriteName } from '../../ui/icons.js';
@@ -44,9 +44,9 @@ function menuEntries(items) {
 }
 
 /** @param {object} conversation @param {{events: object}} page */
-export function conversationEntry({ conversation_id: conversationId, title, tags = [] }, { events }) {
+export function conversationEntry({ conversation_id: conversationId, tags = [], ...named }, { events }) {
   return {
-    key: `conversation:${conversationId}`, group: 'conversations', icon: 'chat', label: shownTitle(title), words: tags.join(' '),
+    key: `conversation:${conversationId}`, group: 'conversations', icon: 'chat', label: listedTitle(named), words: tags.join(' '),
     run: () => events.emit('conversation:open', { conversationId }),
     runBeside: () => events.emit('conversation:beside', { conversationId }),
   };

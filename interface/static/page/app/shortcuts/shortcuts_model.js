@@ -74,6 +74,8 @@ export function allKeys({ sendsOnEnter }) {
     { name: 'newLine', keys: sendsOnEnter ? ['Shift', 'Enter'] : ['Enter'] },
     { name: 'mention', keys: ['@'] },
     { name: 'command', keys: ['/'] },
+    { name: 'editLast', keys: ['↑'] },
+    { name: 'stop', keys: ['Esc'] },
     { name: 'close', keys: ['Esc'] },
   ];
 }

@@ -39,11 +39,19 @@ async function showStored(stored, page) {
   }
 }
 
+/** A picture is told from the others by what is on it. */
+function signOf({ stored }) {
+  if (stored?.kind !== 'image') return icon('file-text');
+  const picture = element('img', { class: 'file-chip-picture', src: `/attachments/${encodeURIComponent(stored.attachment_id)}?form=picture`, alt: '', draggable: 'false' });
+  picture.addEventListener('error', () => picture.replaceWith(icon('eye')));
+  return picture;
+}
+
 function chipFor(file, { page, onRemove }) {
   const open = () => (file.stored ? showStored(file.stored, page) : showContents(file));
   const name = element('button', { type: 'button', class: 'claim-chip-name', title: words.preview(file.name), text: file.name, onclick: open });
   const note = file.stored ? words.about(file.stored) : words.size(file.text.length);
-  return removable(element('li', { class: 'composer-chip claim-chip file-chip' }, icon(file.stored?.kind === 'image' ? 'eye' : 'file-text'), name,
+  return removable(element('li', { class: 'composer-chip claim-chip file-chip' }, signOf(file), name,
     element('span', { class: 'claim-chip-statement', text: note })), file.name, onRemove);
 }
 

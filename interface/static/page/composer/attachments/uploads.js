@@ -3,6 +3,9 @@
 import { isUploadKept, keepUpload } from '../../core/browser_storage/draft_uploads.js';
 import { withLock } from '../outbox_model.js';
 
+/** Why a file is refused whenever it comes. */
+const NEVER_TAKEN = new Set(['too_large', 'unsupported_media_type']);
+
 /** @returns {Promise<object|null>} what the server knows of the file; null where another tab has brought it there */
 function sent(one, { page, onProgress }) {
   const { signal } = one.controller;
@@ -43,7 +46,7 @@ export async function bringToServer(one, message) {
     if (!signal.aborted) await message.onEnd(one, stored);
   } catch (error) {
     if (signal.aborted) return;
-    Object.assign(one, { problem: error.message, isRefused: error.code === 'too_large', isNew: false });
+    Object.assign(one, { problem: error.message, isRefused: NEVER_TAKEN.has(error.code), isNew: false });
     keep(one, message);
     await message.onChange();
   }

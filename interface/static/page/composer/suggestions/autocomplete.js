@@ -29,6 +29,8 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   let dismissed = -1;
   /** The mention that was answered last: another answer to it has more in it. */
   let answered = null;
+  /** Where the caret is behind the space that a choice brought; -1 where something was done since. */
+  let spacedAt = -1;
 
   const latest = createLatest((asked, { signal, onMore }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal, onMore }), {
     delay: 150,
@@ -106,7 +108,15 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     const isDone = replacement ? document.execCommand('insertText', false, replacement) : document.execCommand('delete');
     if (!isDone) input.setRangeText(replacement, start, end, 'end');
     dismissed = -1;
+    spacedAt = replacement.endsWith(' ') ? input.selectionEnd : -1;
     onComplete();
+  }
+
+  /** Who goes on with a space, as one does behind a word, means the one that is there. */
+  function spareSpace(event) {
+    const isSpared = event.data === ' ' && !event.isComposing && input.selectionStart === spacedAt && input.selectionEnd === spacedAt;
+    spacedAt = -1;
+    if (isSpared) event.preventDefault();
   }
 
   function choose(chosen) {
@@ -139,6 +149,7 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     return suggestions.handleKey(event);
   }
 
+  input.addEventListener('beforeinput', spareSpace);
   input.addEventListener('blur', () => setTimeout(() => document.activeElement !== input && close(), 150));
   input.addEventListener('click', follow);
   input.addEventListener('keyup', (event) => ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(event.key) && follow());

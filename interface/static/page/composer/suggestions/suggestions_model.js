@@ -50,12 +50,12 @@ export function agentsOf(suggested) {
 }
 
 /**
- * Conversations and memories that a search found, as completion of their names has them.
+ * Conversations and memories that a search found, as completion of their names has them. `isMeant`: by meaning, not by a name.
  *
  * @param {object[]} results of `GET /search`
  */
 export const conversationsFound = (results) => results.map(({ conversation_friendly_id: friendlyId, ...hit }) => ({ ...hit, friendly_id: friendlyId }));
-export const memoriesFound = (results) => results.map(({ claim }) => claim);
+export const memoriesFound = (results) => results.map(({ claim }) => ({ ...claim, isMeant: true }));
 
 /** What other sources than `/references/suggest` are asked for. */
 const ASKED_ELSEWHERE = ['conversation', 'message', 'message_range', 'file', 'claim', 'context', 'entity', 'tag', 'domain'];
@@ -75,13 +75,15 @@ export function byKind(hits) {
 /**
  * @param {{agents?: object[], conversations?: object[], memories?: object, messages?: {results: object[]}, others?: object[]}} answers of those sources that answered
  * @param {string} query
- * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`; one
- *   whose first hit bears the very name that was typed comes first
+ * @returns {Array<{kind: string, hits: object[]}>} groups that have something in them, messages by their words as `found`,
+ *   before memories that only mean it; one whose first hit bears the very name that was typed comes first
  */
 export function suggestionGroups({ agents = [], conversations = [], memories = {}, messages = { results: [] }, others = [] }, query) {
   const known = ({ kind, part }) => ({ kind, hits: memories[part] ?? [] });
   const found = { kind: 'found', hits: messages.results.filter(({ reference }) => reference) };
-  const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, known(MEMORIES), ...byKind(others), found, ...FILED.map(known)];
+  const claims = known(MEMORIES);
+  const isMeant = claims.hits.some((claim) => claim.isMeant);
+  const all = [{ kind: 'agent', hits: agents }, { kind: 'conversation', hits: conversations }, ...(isMeant ? [] : [claims]), ...byKind(others), found, ...(isMeant ? [claims] : []), ...FILED.map(known)];
   const groups = all.filter(({ hits }) => hits.length > 0);
   return groups.toSorted((a, b) => Number(isNamed(b, query)) - Number(isNamed(a, query)));
 }

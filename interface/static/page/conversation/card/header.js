@@ -3,7 +3,7 @@ import { icon } from '../../ui/icons.js';
 import { strings } from '../../strings/en/conversation.js';
 import { fullTime, shortTime } from '../../core/words/times.js';
 import { threadStrings } from '../../strings/en/threads.js';
-import { isUnkept, senderName } from '../message_model.js';
+import { isChangeable, isUnkept, senderName } from '../message_model.js';
 import { createBadge } from './badge.js';
 import { openMessageMenu } from './menu.js';
 import { attempt } from '../../ui/notices/attempts.js';
@@ -62,7 +62,8 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, tran
     onclick: () => openMessageMenu(menu, message(), { onAction, ...transcript().edgesOf(message()) }),
   });
   const copy = copyButton(message);
-  const tools = element('span', { class: 'message-tools' }, copy, menu);
+  const edit = iconButton('pencil', strings.actions.edit, { class: 'icon-button message-edit-button', onclick: () => onAction('edit', message()) });
+  const tools = element('span', { class: 'message-tools' }, edit, copy, menu);
   const node = element('header', { class: 'message-header' }, box, sender, unkept, pinned, edited, badge.node, badge.described, time, shortId, tools);
 
   async function showHistory() {
@@ -80,6 +81,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, tran
     setHidden(box, isUnkept(shown));
     setHidden(unkept, !isUnkept(shown));
     setHidden(edited, !shown.edited_at);
+    setHidden(edit, !isChangeable(shown));
     setHidden(pinned, !shown.pinned_at);
     if (shown.short_id) shortId.dataset.shortId = `#${shown.short_id}`;
     setHidden(shortId, !shown.short_id || isUnkept(shown));

@@ -308,6 +308,7 @@ export class Transcript {
     this.#window.push(...messages);
     this.#show();
     this.#scroll.toEnd();
+    this.#page.events.emit('messages:added');
   }
 
   /** Takes away a message and all behind it: others follow in their place. */

@@ -16,3 +16,10 @@ export const conversationTitle = (title) => {
 
 /** The title as a list shows it: never empty. @param {string|null|undefined} title */
 export const shownTitle = (title) => conversationTitle(title) || strings.transcript.untitled;
+
+/**
+ * What a list calls a conversation: while its first answer is being written, by the first words of its question.
+ *
+ * @param {{title?: string|null, first_words?: string}} conversation
+ */
+export const listedTitle = ({ title, first_words: words }) => shownTitle(conversationTitle(title) ? title : words);

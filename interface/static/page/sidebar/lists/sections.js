@@ -1,7 +1,7 @@
 /** What is beside the tree: the pinned and the newest conversations above it, the archive and the bin below it. */
 
 import { formatAddress } from '../../core/address.js';
-import { shownTitle } from '../../core/words/conversation_title.js';
+import { listedTitle } from '../../core/words/conversation_title.js';
 import { device } from '../../core/browser_storage/storage.js';
 import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
@@ -62,7 +62,7 @@ function whenMenuIsAsked(link, show) {
  */
 export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
   const id = conversation.conversation_id;
-  const title = shownTitle(conversation.title);
+  const title = listedTitle(conversation);
   const flag = conversation.flag || 'none';
   const link = element('a', { class: 'sidebar-link', href: formatAddress(id), title, text: title, 'aria-current': isOpen(id) ? 'true' : null });
   if (conversation.stateless) link.prepend(icon('eye-slash'));

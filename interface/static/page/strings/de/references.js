@@ -5,6 +5,7 @@ import { count, number } from './count.js';
 export const referenceStrings = fill(english, {
   summary: (total) => count(total, 'Verweis', 'Verweise'),
   found: (n) => `${n} am Inhalt gefunden`,
+  files: (n) => count(n, 'Datei', 'Dateien'),
   memoriesMissing: 'Erinnerungen fehlen',
   problem: {
     not_found: (n) => `${n} nicht gefunden`,

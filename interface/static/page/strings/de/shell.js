@@ -47,6 +47,7 @@ export const shellStrings = fill(english, {
     rowActions: 'Aktionen',
     actionsOf: (title) => `Aktionen für „${title}“`,
     selected: (n) => `${number(n)} Unterhaltungen ausgewählt`,
+    dragged: 'ausgewählt',
     newTemporary: 'Temporäre Unterhaltung',
     more: 'Mehr anzeigen',
     moreOf: (n) => `Mehr anzeigen (${number(n)})`,

@@ -38,6 +38,8 @@ export const shortcutStrings = fill(english, {
     newLine: 'Neue Zeile in der Nachricht',
     mention: 'In einer Nachricht: auf eine Unterhaltung, eine Nachricht, eine Erinnerung verweisen',
     command: 'Am Anfang einer Nachricht: ein Befehl',
+    editLast: 'Im leeren Nachrichtenfeld: die letzte Frage ändern',
+    stop: 'Im Nachrichtenfeld: die Antwort anhalten',
     close: 'Schließen, was offen ist',
   },
 });

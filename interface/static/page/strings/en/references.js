@@ -4,6 +4,7 @@ import { count, number } from './count.js';
 export const referenceStrings = {
   summary: (total) => count(total, 'reference', 'references'),
   found: (n) => `${n} found by content`,
+  files: (n) => count(n, 'file', 'files'),
   memoriesMissing: 'memories are missing',
   problem: {
     not_found: (n) => `${n} not found`,

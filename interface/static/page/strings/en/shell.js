@@ -46,6 +46,7 @@ export const shellStrings = {
     rowActions: 'Actions',
     actionsOf: (title) => `Actions for “${title}”`,
     selected: (n) => `${number(n)} conversations selected`,
+    dragged: 'selected',
     newTemporary: 'Temporary conversation',
     more: 'Show more',
     moreOf: (n) => `Show more (${number(n)})`,

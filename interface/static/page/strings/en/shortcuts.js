@@ -37,6 +37,8 @@ export const shortcutStrings = {
     newLine: 'New line in the message',
     mention: 'In a message: refer to a conversation, a message, a memory',
     command: 'At the beginning of a message: a command',
+    editLast: 'In an empty message box: change the last question',
+    stop: 'In the message box: stop the answer',
     close: 'Close what is open',
   },
 };

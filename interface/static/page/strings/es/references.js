@@ -5,6 +5,7 @@ import { count, number } from './count.js';
 export const referenceStrings = fill(english, {
   summary: (total) => count(total, 'referencia', 'referencias'),
   found: (n) => `${n} por su contenido`,
+  files: (n) => count(n, 'archivo', 'archivos'),
   memoriesMissing: 'faltan recuerdos',
   problem: {
     not_found: (n) => `${n} sin encontrar`,

@@ -47,6 +47,7 @@ export const shellStrings = fill(english, {
     rowActions: 'Acciones',
     actionsOf: (title) => `Acciones para «${title}»`,
     selected: (n) => `${number(n)} conversaciones seleccionadas`,
+    dragged: 'en la selección',
     newTemporary: 'Conversación temporal',
     more: 'Mostrar más',
     moreOf: (n) => `Mostrar más (${number(n)})`,

@@ -38,6 +38,8 @@ export const shortcutStrings = fill(english, {
     newLine: 'Línea nueva en el mensaje',
     mention: 'En un mensaje: referirse a una conversación, un mensaje, un recuerdo',
     command: 'Al principio de un mensaje: un comando',
+    editLast: 'En el cuadro de mensaje vacío: cambiar la última pregunta',
+    stop: 'En el cuadro de mensaje: detener la respuesta',
     close: 'Cerrar lo que está abierto',
   },
 });

@@ -5,6 +5,7 @@ import { number } from './count.js';
 export const referenceStrings = fill(english, {
   summary: (total) => `${number(total)} 个引用`,
   found: (n) => `按内容找到 ${number(n)} 条`,
+  files: (n) => `${number(n)} 个文件`,
   memoriesMissing: '缺少记忆',
   problem: {
     not_found: (n) => `${n} 个未找到`,

@@ -47,6 +47,7 @@ export const shellStrings = fill(english, {
     rowActions: '操作',
     actionsOf: (title) => `“${title}”的操作`,
     selected: (n) => `已选择 ${number(n)} 个对话`,
+    dragged: '项',
     newTemporary: '临时对话',
     more: '显示更多',
     moreOf: (n) => `显示更多（${number(n)}）`,

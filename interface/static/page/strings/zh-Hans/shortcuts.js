@@ -38,6 +38,8 @@ export const shortcutStrings = fill(english, {
     newLine: '在消息中换行',
     mention: '在消息中：引用对话、消息或记忆',
     command: '在消息开头：命令',
+    editLast: '在空消息框中：修改最后一个问题',
+    stop: '在消息框中：停止回答',
     close: '关闭打开的内容',
   },
 });
