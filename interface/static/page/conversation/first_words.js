@@ -1,6 +1,7 @@
 /** Until a conversation has a title, lists call it by the first words of its question: several that were just begun are told apart. */
 
-import { excerpt, isFromUser } from './message_model.js';
+import { excerpt } from '../core/words/excerpt.js';
+import { isFromUser } from './message_model.js';
 
 const LENGTH = 60;
 
