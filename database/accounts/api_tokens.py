@@ -125,16 +125,7 @@ def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
         .order_by(_c.created_at, _c.token_id)
     )
     with database.reading() as connection:
-        return [
-            TokenRow(
-                token_id=row.token_id,
-                name=row.name,
-                read_only=bool(row.read_only),
-                created_at=row.created_at,
-                last_used_at=row.last_used_at,
-            )
-            for row in connection.execute(query)
-        ]
+        return [TokenRow(**row._asdict() | {"read_only": bool(row.read_only)}) for row in connection.execute(query)]
 
 
 def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:

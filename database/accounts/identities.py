@@ -15,8 +15,17 @@ from sentences import say
 
 from .audit import Actor, record_act
 from .invitations import use_invitation
-from .roles import ADMINISTRATOR, MEMBER, Role
-from .users import UserRow, account_key, get_user, insert_account, new_account, require_password
+from .users import (
+    ADMINISTRATOR,
+    MEMBER,
+    Role,
+    UserRow,
+    account_key,
+    get_user,
+    insert_account,
+    new_account,
+    require_password,
+)
 
 _c = sign_in_identities.c
 

@@ -19,9 +19,8 @@ from sentences import say
 
 from .audit import Actor, record_act
 from .passwords import hash_password
-from .roles import ADMINISTRATOR, Role
 from .secret_tokens import fingerprint, new_secret
-from .users import UserRow, account_key, checked_address, insert_account, new_account
+from .users import ADMINISTRATOR, Role, UserRow, account_key, checked_address, insert_account, new_account
 
 DAYS = 7
 MOST_DAYS = 90

@@ -1,4 +1,4 @@
-"""Accounts, and what users told about themselves."""
+"""Accounts, their roles, and what users told about themselves. One administrator who can sign in always stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -24,12 +24,46 @@ from sentences import say
 from .audit import Actor, record_act
 from .passwords import hash_password, needs_new_hash, password_matches
 
+Role = Literal["administrator", "member"]
+ADMINISTRATOR: Role = "administrator"
+MEMBER: Role = "member"
+
+_c = users.c
+
+
+def set_role(
+    *, database: Database, user_email: str, role: Role, by: Actor, details: Mapping[str, str] | None = None
+) -> bool:
+    """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
+
+    Raises:
+        UserNotFoundError: there is no such account.
+        LastAdministratorError: it is the only administrator who can sign in.
+    """
+    key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
+
+    def job(connection: Connection) -> bool:
+        theirs = _c.user_email == key
+        found = connection.execute(select(_c.is_admin).where(theirs, _c.erasing_since.is_(None))).scalar()
+        if found is None:
+            raise UserNotFoundError
+        if found == is_admin:
+            return False
+        if not is_admin and is_only_administrator(connection, key):
+            raise LastAdministratorError(say("only_administrator"))
+        void_links_of_administrator(connection, key)
+        connection.execute(update(users).where(theirs).values(is_admin=is_admin))
+        record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
+        return True
+
+    return database.write(job)
+
+
 # The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
 _SETTINGS = frozenset({"name", "detail", "preference", "language"})
 
-_c = users.c
 _TOLD = Prepared(select(_c.name, _c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
 
 

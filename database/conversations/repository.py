@@ -26,7 +26,7 @@ from database.engine.errors import (
 from database.engine.statements import insert_rows
 from database.schema import conversation_aliases, conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
-from database.workspaces.default import default_workspace_id, ensure_default_workspace
+from database.workspaces.repository import default_workspace_id, ensure_default_workspace
 from sentences import say
 
 from .conversation import ConversationRow, asked_for_live, conversation_row, record_listed, select_conversations

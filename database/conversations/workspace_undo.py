@@ -12,10 +12,11 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.schema import conversation_workspaces, workspaces
-from database.workspaces.default import default_workspace_id, ensure_default_workspace
 from database.workspaces.repository import (
     RemovedWorkspace,
     access_workspace,
+    default_workspace_id,
+    ensure_default_workspace,
     record_created,
     require_same_domain,
     valid_color,

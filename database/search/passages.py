@@ -11,7 +11,7 @@ from database.engine.database import Database, Urgency
 from database.schema import attachments, file_passages, passage_vectors
 
 from .owned import PASSAGES
-from .vector_model import FILES
+from .vectors import FILES
 
 _AT_ONCE = 200
 _a, _p, _v = attachments.c, file_passages.c, passage_vectors.c

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from database.engine.database import Database, Urgency
 from database.schema import document_chunks, documents
-from database.search.vector_model import DOCUMENTS
+from database.search.vectors import DOCUMENTS
 
 _d, _k = documents.c, document_chunks.c
 

@@ -30,7 +30,9 @@ from portability.importers.reading.imported import (
 )
 from sentences import say
 
-from .ports import StoreDocument, StoreFiles, StorePart
+from .documents import DocumentStore
+from .files import FileStore
+from .parts import PartStore
 
 
 class Beside:
@@ -40,9 +42,9 @@ class Beside:
         self,
         database: Database,
         *,
-        store_document: StoreDocument | None,
-        store_part: StorePart | None,
-        store_files: StoreFiles | None,
+        store_document: DocumentStore | None,
+        store_part: PartStore | None,
+        store_files: FileStore | None,
     ) -> None:
         self._database = database
         self._store_document = store_document

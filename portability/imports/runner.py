@@ -19,8 +19,7 @@ from typing import Any
 from database.engine.database import Database
 from database.engine.errors import ConflictError, StoreError
 from database.imports.arriving import ArrivingConversation
-from database.imports.batches import Batch, store_alone, store_batch, store_progress
-from database.imports.filling import erase_filled
+from database.imports.batches import Batch, erase_filled, store_alone, store_batch, store_progress
 from database.imports.repository import (
     ENDED,
     MOST_FAILURES,
@@ -53,8 +52,10 @@ from sentences import say
 
 from .accepting import delete_stray_uploads, discard_upload
 from .beside import Beside
+from .documents import DocumentStore
+from .files import FileStore
+from .parts import PartStore
 from .placing import mended, placed
-from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import (
     Reading,
     ReadItems,
@@ -97,9 +98,9 @@ class ImportRunner:
         *,
         database: Database,
         uploads: Path,
-        store_document: StoreDocument | None = None,
-        store_part: StorePart | None = None,
-        store_files: StoreFiles | None = None,
+        store_document: DocumentStore | None = None,
+        store_part: PartStore | None = None,
+        store_files: FileStore | None = None,
         share: float = 0.8,
         is_alone: Callable[[], bool] = lambda: False,
         process: str = "server",
@@ -335,7 +336,7 @@ class ImportRunner:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
 
-    def _keep_files(self, batch: ReadItems, file: ImportFile, which: Import, store: StoreFiles) -> None:
+    def _keep_files(self, batch: ReadItems, file: ImportFile, which: Import, store: FileStore) -> None:
         """Store the files of the messages; each renews the lease, and none is stored of an import that was stopped."""
         for place, each in enumerate(batch.conversations):
             renew = partial(self._advance, which)

@@ -16,7 +16,7 @@ from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces
-from database.workspaces.default import default_workspace_id
+from database.workspaces.repository import default_workspace_id
 
 pytestmark = pytest.mark.contract
 
