@@ -19,7 +19,6 @@ from database.engine.database import Database
 from database.engine.errors import UserNotFoundError
 from database.vault import documents as store
 from database.vault.documents import Progress
-from database.vault.writes import Action
 from language_models.ports import ChatModel, EmbeddingModel
 from search.things.documents import documents_called
 from settings import MappedFolder
@@ -346,53 +345,16 @@ class Vault:
         """Path, title and text of each document, by path, as the index has them."""
         return store.texts_of(database=self.database, user_email=self.user_email)
 
-    def write(
-        self,
-        path: str,
-        text: str,
-        *,
-        version: str | None = None,
-        reason: str = "",
-        message_id: str | None = None,
-        action: Action = "write",
-    ) -> Document:
-        """`writing.write`."""
-        return writing.write(self, path, text, version=version, reason=reason, message_id=message_id, action=action)
-
-    def append(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
-        """`writing.append`."""
-        return writing.append(self, path, text, version=version, reason=reason)
-
-    def replace_lines(
-        self, path: str, text: str, *, line_start: int, line_end: int, expected: str, reason: str = ""
-    ) -> Document:
-        """`writing.replace_lines`."""
-        place = {"line_start": line_start, "line_end": line_end}
-        return writing.replace_lines(self, path, text, **place, expected=expected, reason=reason)
-
-    def rename(
-        self,
-        path: str,
-        new_path: str,
-        *,
-        version: str | None = None,
-        reason: str = "",
-        message_id: str | None = None,
-    ) -> writing.Renamed:
-        """`writing.rename`."""
-        return writing.rename(self, path, new_path, version=version, reason=reason, message_id=message_id)
-
-    def delete(self, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None) -> str:
-        """`writing.delete`."""
-        return writing.delete(self, path, version=version, reason=reason, message_id=message_id)
+    write = writing.write
+    append = writing.append
+    replace_lines = writing.replace_lines
+    rename = writing.rename
+    delete = writing.delete
+    restore = writing.restore
 
     def deleted(self) -> list[DeletedDocument]:
         """`paths.deleted_documents`."""
         return deleted_documents(self.root)
-
-    def restore(self, kept_at: str) -> Document:
-        """`writing.restore`."""
-        return writing.restore(self, kept_at)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
         resolutions = self.resolve_many([row.wikilink for row in rows])

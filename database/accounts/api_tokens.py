@@ -60,9 +60,8 @@ def create_token(
 ) -> tuple[TokenRow, str]:
     """A new token and its secret, which is returned only here. by: who makes it, if it is not the person.
 
-    Raises:
-        InvalidChangeError: the name is empty or longer than 100 characters.
-        UserNotFoundError: there is no such account.
+    Raises InvalidChangeError (the name is empty or longer than 100 characters), UserNotFoundError (there is no such
+    account).
     """
     label = storable(name.strip())
     if not 0 < len(label) <= _LONGEST_NAME:
@@ -129,11 +128,7 @@ def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
 
 
 def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:
-    """Revoke a token of the user.
-
-    Raises:
-        TokenNotFoundError: missing or somebody else's.
-    """
+    """Revoke a token of the user. Raises TokenNotFoundError (missing or somebody else's)."""
     own = delete(api_tokens).where(_c.user_email == user_email, _c.token_id == token_id)
     if database.write(lambda connection: connection.execute(own).rowcount) == 0:
         raise TokenNotFoundError

@@ -36,9 +36,8 @@ def set_role(
 ) -> bool:
     """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
 
-    Raises:
-        UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can sign in.
+    Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only administrator who can
+    sign in).
     """
     key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
 
@@ -121,9 +120,8 @@ def create_user(
 ) -> UserRow:
     """A new account. by: the administrator who makes it.
 
-    Raises:
-        UserExistsError: the address has an account already.
-        InvalidChangeError: the address or the password can't be one.
+    Raises UserExistsError (the address has an account already), InvalidChangeError (the address or the password can't
+    be one).
     """
     values = new_account(user_email, hash_password(password), name, is_admin=is_admin)
 
@@ -138,9 +136,7 @@ def create_user(
 def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
     """The first account, an administrator; of concurrent callers one wins.
 
-    Raises:
-        UserExistsError: there is an account already.
-        InvalidChangeError: the address or the password can't be one.
+    Raises UserExistsError (there is an account already), InvalidChangeError (the address or the password can't be one).
     """
     values = new_account(user_email, hash_password(password), name, is_admin=True)
 
@@ -165,11 +161,7 @@ def conversation_exists(*, database: Database) -> bool:
 
 
 def get_user(*, database: Database, user_email: str) -> UserRow:
-    """The account of an address.
-
-    Raises:
-        UserNotFoundError: there is none.
-    """
+    """The account of an address. Raises UserNotFoundError (there is none)."""
     with database.reading() as connection:
         return _stored(connection, account_key(user_email))
 
@@ -199,11 +191,8 @@ def is_account_open(*, database: Database, user_email: str) -> bool:
 def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:
     """Disable an account, which ends its sessions and suspends its tokens, or enable it again; nothing where it is so.
 
-    by: who does.
-
-    Raises:
-        UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can sign in.
+    by: who does. Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only
+    administrator who can sign in).
     """
     key, moment = account_key(user_email), now_iso()
 
@@ -290,10 +279,8 @@ def set_password(
     """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
 
     by: the administrator who does, if it is not the person. proved: the account whose password the person has proved.
-
-    Raises:
-        UserNotFoundError: there is no such account, or it has another password than was proved.
-        InvalidChangeError: the password is too short or too long.
+    Raises UserNotFoundError (there is no such account, or it has another password than was proved), InvalidChangeError
+    (the password is too short or too long).
     """
     key, password_hash = account_key(user_email), hash_password(password)
 

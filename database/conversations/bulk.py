@@ -35,11 +35,8 @@ def change_conversations(
     `value`: the workspace of "move", the flag of "flag"; else None. An id that is missing, somebody else's, or where
     the change does not apply (in the bin; for "restore": temporary) is `not_found`. A conversation of another domain
     than the workspace is a `conflict`. What one slice has done stays done when a later one fails. Seven queries a slice
-    at most.
-
-    Raises:
-        InvalidChangeError: there is no such flag.
-        WorkspaceNotFoundError: this user has no such workspace.
+    at most. Raises InvalidChangeError (there is no such flag), WorkspaceNotFoundError (this user has no such
+    workspace).
     """
     if change == "flag" and value not in FLAGS:
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")

@@ -226,9 +226,8 @@ def list_bin(*, database: Database, user_email: str, domain: str) -> list[Binned
 def erase_binned(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Permanently erase one conversation in the bin.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or not in the bin.
-        TurnInProgressError: an answer is still running.
+    Raises ConversationNotFoundError (missing, somebody else's, or not in the bin), TurnInProgressError (an answer is
+    still running).
     """
     which = and_(_in_bin(user_email), _c.conversation_id == conversation_id)
 

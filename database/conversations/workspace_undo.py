@@ -34,11 +34,8 @@ def restore_workspace(*, database: Database, user_email: str, domain: str, remov
     """Undo `deleteWorkspace`, which returned `removed`. Repeating it changes nothing.
 
     Conversations and workspaces that were moved meanwhile stay where they are. If the parent is gone too, the
-    workspace is restored at the top.
-
-    Raises:
-        InvalidChangeError: the name or colour can't be one, or the id is a default workspace's, or that of a workspace
-            in another domain.
+    workspace is restored at the top. Raises InvalidChangeError (the name or colour can't be one, or the id is a default
+    workspace's, or that of a workspace in another domain).
     """
     if removed["workspace_id"].startswith(default_workspace_id(user_email, "")):
         raise InvalidChangeError(say("default_workspace_not_deleted"))

@@ -201,11 +201,9 @@ def clone_conversation(
 
     A running answer is copied as far as it got, and marked as interrupted. Variants of answers, earlier texts of
     messages, and the other activities of the conversation are copied too. client_id: the clone of this conversation
-    that was made under it before is returned. kind: the word in brackets behind the title.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        ConflictError: the clone of this client_id is still being made, or was deleted.
+    that was made under it before is returned. kind: the word in brackets behind the title. Raises
+    ConversationNotFoundError (missing, somebody else's, or in the bin), ConflictError (the clone of this client_id is
+    still being made, or was deleted).
     """
     store = database
     with store.reading() as connection:
@@ -228,12 +226,9 @@ def fork_conversation(
     A copy has no branches, only the messages that lead to this one, and the other activities that stand between them
     or right behind it. A summary that covers later messages, or another
     branch, is not copied. client_id: the fork at this message that was made under it before is returned. kind: the
-    word in brackets behind the title.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        MessageNotFoundError: it has no such live message.
-        ConflictError: the fork of this client_id is still being made, or was deleted.
+    word in brackets behind the title. Raises ConversationNotFoundError (missing, somebody else's, or in the bin),
+    MessageNotFoundError (it has no such live message), ConflictError (the fork of this client_id is still being made,
+    or was deleted).
     """
     store = database
     with store.reading() as connection:

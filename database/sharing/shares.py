@@ -169,13 +169,10 @@ def share_conversation(
     """Share a conversation as it is now. One that is shared already keeps its link, which shows the new snapshot.
 
     The link changes only where the old one was made with another secret key. show_part: what readers see of the parts
-    of messages; nothing, unless told. files: the ids of the files that readers get, of no others.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        AttachmentNotFoundError: one of `files` is no file of a message that the snapshot shows.
-        NotShareableError: temporary, or without a finished message that is not hidden.
-        ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
+    of messages; nothing, unless told. files: the ids of the files that readers get, of no others. Raises
+    ConversationNotFoundError (missing, somebody else's, or in the bin), AttachmentNotFoundError (one of `files` is no
+    file of a message that the snapshot shows), NotShareableError (temporary, or without a finished message that is not
+    hidden), ConflictError (other requests kept sharing the conversation or withdrawing the link at the same moment).
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
@@ -202,8 +199,7 @@ def share_conversation(
 def preview_share(*, database: Database, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
     """Whether and since when a conversation is shared, and what sharing it now would show.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin).
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
@@ -226,9 +222,7 @@ def list_shares(*, database: Database, user_email: str, secret_key: str) -> list
 def revoke_share(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Delete the link of a conversation, also of one in the bin.
 
-    Raises:
-        ConversationNotFoundError: missing, or somebody else's.
-        ShareNotFoundError: it is not shared.
+    Raises ConversationNotFoundError (missing, or somebody else's), ShareNotFoundError (it is not shared).
     """
 
     def job(connection: Connection) -> None:
@@ -244,8 +238,7 @@ def revoke_share(*, database: Database, user_email: str, conversation_id: str) -
 def read_share(*, database: Database, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:
     """The messages after number `after` of the snapshot behind `token`: at most `limit`, fewer where they are long.
 
-    Raises:
-        ShareNotFoundError: unknown or revoked, its conversation is in the bin, or its owner's account is disabled.
+    Raises ShareNotFoundError (unknown or revoked, its conversation is in the bin, or its owner's account is disabled).
     """
     with database.reading() as connection:
         row = _opened(connection, token)
@@ -264,9 +257,8 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
 def read_shared_file(*, database: Database, token: str, snapshot: str, message_index: int, number: int) -> Attachment:
     """The `number`-th file of a message of the snapshot behind `token`, if it was chosen.
 
-    Raises:
-        ShareNotFoundError: as `read_share`; the file was not chosen, or the conversation has it no more.
-        ShareOutdatedError: the link shows another snapshot by now, which may have another file there.
+    Raises ShareNotFoundError (as `read_share`; the file was not chosen, or the conversation has it no more),
+    ShareOutdatedError (the link shows another snapshot by now, which may have another file there).
     """
     with database.reading() as connection:
         row = _opened(connection, token)

@@ -189,9 +189,8 @@ def create_workspace(
 ) -> Workspace:
     """A new workspace below `parent_workspace_id`, or at the top.
 
-    Raises:
-        WorkspaceNotFoundError: this user has no such parent.
-        InvalidChangeError: the name or colour can't be one, or the parent belongs to another domain.
+    Raises WorkspaceNotFoundError (this user has no such parent), InvalidChangeError (the name or colour can't be one,
+    or the parent belongs to another domain).
     """
     moment = now_iso()
     values = {
@@ -240,9 +239,7 @@ def update_workspace(
 ) -> None:
     """Change the given properties; None leaves one as it is.
 
-    Raises:
-        WorkspaceNotFoundError: missing or somebody else's.
-        InvalidChangeError: the name or colour can't be one.
+    Raises WorkspaceNotFoundError (missing or somebody else's), InvalidChangeError (the name or colour can't be one).
     """
     values: dict[str, Any] = {"updated_at": now_iso()}
     if workspace_name is not None:
@@ -287,9 +284,8 @@ def set_workspaces_expanded(
 def move_workspace(*, database: Database, user_email: str, workspace_id: str, parent_workspace_id: str | None) -> None:
     """Move a workspace with its descendants below another one; None: to the top.
 
-    Raises:
-        WorkspaceNotFoundError: one of the two is missing or somebody else's.
-        InvalidChangeError: it would be below itself or in another domain, or it is the default workspace.
+    Raises WorkspaceNotFoundError (one of the two is missing or somebody else's), InvalidChangeError (it would be below
+    itself or in another domain, or it is the default workspace).
     """
 
     def job(connection: Connection) -> None:
@@ -314,11 +310,9 @@ def delete_workspace(
 ) -> RemovedWorkspace:
     """Remove a workspace; its contents go to its parent, or to the default workspace where it has none.
 
-    `database.conversations.workspace_undo.restore_workspace` takes the result and restores the workspace.
-
-    Raises:
-        WorkspaceNotFoundError: missing, somebody else's, or not in `domain`.
-        InvalidChangeError: it is the default workspace.
+    `database.conversations.workspace_undo.restore_workspace` takes the result and restores the workspace. Raises
+    WorkspaceNotFoundError (missing, somebody else's, or not in `domain`), InvalidChangeError (it is the default
+    workspace).
     """
 
     def job(connection: Connection) -> RemovedWorkspace:
@@ -355,8 +349,7 @@ def delete_workspace(
 def get_workspace_path(*, database: Database, user_email: str, workspace_id: str) -> list[dict[str, str]]:
     """`{workspace_id, workspace_name}` of the workspaces from the top down to this one.
 
-    Raises:
-        WorkspaceNotFoundError: missing or somebody else's.
+    Raises WorkspaceNotFoundError (missing or somebody else's).
     """
     default_domain = domain_of_default(user_email, workspace_id)
     with database.reading() as connection:
