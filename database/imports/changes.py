@@ -62,10 +62,6 @@ def _variant(thing_id: str) -> Where:
     return message_variants, (_v.message_id == message_id) & (_v.number == int(number))
 
 
-def _edit(thing_id: str) -> Where:
-    return message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])
-
-
 def _identity(thing_id: str) -> Where:
     message_id, _, number = thing_id.partition(" ")
     return imported_messages, (_im.message_id == message_id) & (_im.number == int(number))
@@ -81,7 +77,7 @@ _ROWS: Mapping[str, Callable[[str], Where]] = {
     "source": lambda thing_id: (imported_conversations, imported_conversations.c.conversation_id == thing_id),
     "message": lambda thing_id: (messages, _m.message_id == thing_id),
     "variant": _variant,
-    "edit": _edit,
+    "edit": lambda thing_id: (message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])),
     "identity": _identity,
     "tag": _tag,
 }

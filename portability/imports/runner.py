@@ -157,7 +157,7 @@ class ImportRunner:
         self._tries.pop(which.import_id, None)
         if which.state in ENDED:
             self._close(which.import_id)
-            self._delete_upload(which)
+            discard_upload(which, uploads=self._uploads)
         return which
 
     def run_until_idle(self) -> None:
@@ -461,9 +461,6 @@ class ImportRunner:
     def _close_all(self) -> None:
         for import_id in list(self._open):
             self._close(import_id)
-
-    def _delete_upload(self, which: Import) -> None:
-        discard_upload(which, uploads=self._uploads)
 
     def _advance(self, which: Import, *, told: bool = False, **values: Any) -> Import:
         return store_progress(database=self._database, which=which, owner=self.owner, told=told, **values)

@@ -96,7 +96,9 @@ def autocomplete(
 def _memories(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
     if not typed:
         return [_memory(row) for row in db.rows(_NEWEST, user=user, limit=limit)]
-    rows = [*_by_number(db, user, typed), *_by_id(db, user, typed, limit)]
+    rows = list(_by_number(db, user, typed))
+    if _ID.fullmatch(typed):
+        rows += db.rows(_BY_ID, user=user, limit=limit, **prefix_bounds(typed))
     if len(rows) < limit:
         rows += _by_words(db, user, typed, limit)
     found = {row[1]: _memory(row) for row in reversed(rows)}
@@ -114,12 +116,6 @@ def _by_number(db: PKBDatabase, user: str, typed: str) -> Sequence[Sequence[Any]
     number = int(match.group(1))
     numbers = [number, *range(10 * number, 10 * number + 10)]
     return db.rows(_BY_NUMBER, user=user, numbers=numbers)
-
-
-def _by_id(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
-    if not _ID.fullmatch(typed):
-        return []
-    return db.rows(_BY_ID, user=user, limit=limit, **prefix_bounds(typed))
 
 
 def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
