@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select,
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.statements import while_asking
+from database.engine.statements import insert_rows, while_asking
 from database.history.references import store_report_in
 from database.history.summary import forget_summary
 from database.messages.message import rows_where
@@ -150,8 +150,7 @@ class Notes:
         return {**which, "conversation_id": self.conversation_id, "former": dict(former), "became": dict(became)}
 
     def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self.connection.execute(insert(imported_changes), rows)
+        insert_rows(self.connection, imported_changes, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +205,7 @@ def note_said(notes: Notes, said: Iterable[tuple[Mapping[str, Any], Iterable[int
         for row, numbers in while_asking(notes.connection, said)
         for place, number in enumerate(numbers)
     ]
-    if rows:
-        notes.connection.execute(insert(imported_messages), rows)
+    insert_rows(notes.connection, imported_messages, rows)
 
 
 def digest_of_said(text: str, edited_at: str | None) -> str:

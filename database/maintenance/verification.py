@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Text, cast, delete, insert, select
+from sqlalchemy import Connection, Text, cast, delete, select
 
 from database.engine import sqlite
 from database.engine.database import Database, Urgency
+from database.engine.statements import insert_rows
 from database.history.references import reference_rows
 from database.schema import message_references, messages
 from database.search.index import indexed_text, owner_token, terms_of
@@ -224,8 +225,7 @@ def _refer_anew(connection: Connection, *, message_ids: Sequence[str]) -> None:
     for message_id, user_email, report in connection.execute(query.where(messages.c.message_id.in_(message_ids))):
         connection.execute(delete(message_references).where(message_references.c.message_id == message_id))
         rows = references_of(message_id, user_email, report)
-        if rows:
-            connection.execute(insert(message_references), rows)
+        insert_rows(connection, message_references, rows)
 
 
 def _index_anew(database: Database) -> int:

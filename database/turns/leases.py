@@ -19,7 +19,6 @@ from sqlalchemy import (
     column,
     delete,
     func,
-    insert,
     select,
     update,
     values,
@@ -27,7 +26,7 @@ from sqlalchemy import (
 
 from database.engine.clock import store_time
 from database.engine.database import Database, Urgency
-from database.engine.statements import Prepared
+from database.engine.statements import Prepared, insert_rows
 from database.schema import messages, stop_requests, stream_events
 
 LEASE_SECONDS = 6.0
@@ -141,8 +140,7 @@ def ask_to_stop(*, database: Database, asking: str, user_email: str, conversatio
         running = {row.message_id: row.owner for row in connection.execute(query)}
         asked = set(connection.execute(select(_s.message_id).where(_s.message_id.in_(running))).scalars())
         new = [{"message_id": each, "owner": owner} for each, owner in running.items() if each not in asked]
-        if new:
-            connection.execute(insert(stop_requests), new)
+        insert_rows(connection, stop_requests, new)
         return set(running.values())
 
     return database.write(ask, urgency=Urgency.STREAM)
