@@ -62,8 +62,7 @@ class SearchFilters:
         if self.pinned is not None:
             fixed.append(("pinned" if self.pinned else "unpinned",))
         values: dict[str, Any] = {name: wanted for name, wanted in self._lists().items() if wanted}
-        times = {name: getattr(self, name) for name in _TIMES}
-        values |= {name: utc_time(time, "a filter") for name, time in times.items() if time is not None}
+        values |= {name: utc_time(time, "a filter") for name, time in self._times().items() if time is not None}
         return (*fixed, *((name,) for name in values)), values
 
     def to_sql_conditions(self) -> tuple[list[str], list[Any]]:
@@ -83,6 +82,15 @@ class SearchFilters:
 
     def _lists(self) -> dict[str, list[str]]:
         return {name: getattr(self, name) for name in _OF_SEVERAL}
+
+    def _times(self) -> dict[str, str | None]:
+        return {
+            "created_after": self.created_after,
+            "created_before": self.created_before,
+            "updated_after": self.updated_after,
+            "updated_before": self.updated_before,
+            "valid_at": self.valid_at,
+        }
 
 
 Conditions = tuple[tuple[str, ...], ...]
@@ -146,7 +154,6 @@ _ONE_OF_MANY = {
 }
 _LISTS = frozenset(_ONE_OF_MANY.values())
 _OF_SEVERAL = tuple(name for name in _ONE_OF_MANY.values() if name != "statuses")
-_TIMES = ("created_after", "created_before", "updated_after", "updated_before", "valid_at")
 _SWITCHES = frozenset({"pinned", "include_contested"})
 _FILTERS = frozenset(one.name for one in fields(SearchFilters))
 

@@ -13,9 +13,8 @@ import pytest
 from tests.truth_management_system.crud.conftest import ANN, BEN
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError
-from truth_management_system.portability.exporting import export_data
+from truth_management_system.portability import export_data, import_data
 from truth_management_system.portability.first_implementation import read_first_knowledge_base
-from truth_management_system.portability.importing import import_data
 
 pytestmark = pytest.mark.contract
 

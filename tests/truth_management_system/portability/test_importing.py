@@ -14,9 +14,7 @@ from truth_management_system.crud.catalog import DomainCatalog, TypeCatalog
 from truth_management_system.database import PKBDatabase, get_memory_database
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.models import Claim, Context, Entity, Note, Tag
-from truth_management_system.portability.exporting import export_data
-from truth_management_system.portability.importing import import_data
-from truth_management_system.portability.markdown import export_markdown
+from truth_management_system.portability import export_data, export_markdown, import_data
 from truth_management_system.schema import SCHEMA_VERSION
 
 pytestmark = pytest.mark.contract

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from tests.tiers import examples
 from tests.truth_management_system.crud.conftest import ANN, Person
 from truth_management_system.database import get_memory_database
-from truth_management_system.portability.markdown import export_markdown
+from truth_management_system.portability import export_markdown
 
 pytestmark = pytest.mark.contract
 
