@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentences import said, say
+from truth_management_system.models import ActionResult
 
 from ..analysis.asking import Patience
 from ..crud.base import listed, listed_ids
@@ -15,7 +16,6 @@ from ..crud.links import get_claim_entities, get_claim_tags, link_claim_entity, 
 from ..database.audit_log import is_recorded
 from ..errors import ClientIdTakenError, InvalidKnowledgeError, KnowledgeError
 from ..models import Claim
-from ..results import ActionResult
 from ..search.consolidation import cluster_entity_variants, cluster_near_duplicate_claims
 from ..search.vectors import newest_vectors
 from .claim_actions import FIELDS, ClaimActions, Identity, identity_of

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from search.relevance import unrelated_for
+from truth_management_system.models import ActionResult
 
 from ..analysis.model_questions import KnowledgeModels
 from ..crud.base import required_text
@@ -28,7 +29,6 @@ from ..portability.first_implementation import read_first_knowledge_base
 from ..portability.importing import import_data, own_ids
 from ..portability.markdown import export_markdown
 from ..resolution.autocomplete import autocomplete, ids_around
-from ..results import ActionResult
 from ..search.relevance import is_near, is_relevant
 from ..search.similar import find_similar
 from ..search.vectors import EmbeddingIndexer
