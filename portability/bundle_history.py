@@ -40,6 +40,21 @@ from portability.bundles import Bundle, files_beside, keep_file, save_bundle
 from portability.errors import BrokenBundleError
 from portability.scratch import remove_abandoned, scratch_folder
 
+_IN_COLUMNS = {
+    "title",
+    "title_force_set",
+    "running_summary",
+    "settings",
+    "flag",
+    "tags",
+    "created_at",
+    "last_updated",
+    "conversation_friendly_id",
+    "summarised_messages",
+    "summarised_ordinal",
+}
+_SCRATCH = "anaphora-bundle-"
+
 
 def register(memory: dict[str, Any], *, database: Database, user_id: str, conversation_id: str, domain: str) -> None:
     """Give `memory` the friendly id of the conversation in `database`, assigned there if it has none yet.
@@ -101,24 +116,6 @@ def store_turns(
         )
         if following is not None and following["sender"] != "user":
             answer_id = add_answer(**who, question_id=question_id).response_message_id
-
-
-_IN_COLUMNS = {
-    "title",
-    "title_force_set",
-    "running_summary",
-    "settings",
-    "flag",
-    "tags",
-    "created_at",
-    "last_updated",
-    "conversation_friendly_id",
-    "summarised_messages",
-    "summarised_ordinal",
-}
-
-
-_SCRATCH = "anaphora-bundle-"
 
 
 class BundleHistory(History):

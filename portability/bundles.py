@@ -64,6 +64,8 @@ _DOCUMENT: _Types = {"wikilink": str, "reference_type": str}
 _DOCUMENT_MAYBE: _Types = dict.fromkeys(
     ("relative_path", "summary", "context_snippet", "anchor", "via_tool"), _PERHAPS_TEXT
 )
+log = logging.getLogger(__name__)
+C = TypeVar("C")
 
 
 def check_index(state: Mapping[str, Any], *, name: str) -> None:
@@ -289,10 +291,6 @@ def zipped_bundle(conversation_id: str, save: Callable[[Path], object]) -> Itera
         found = sorted(path for path in folder.rglob("*") if path.is_file())
         places = ((path.relative_to(parent).as_posix(), path) for path in found)
         yield from packed(ArchivedFile(path=place, chunks=file_chunks(path)) for place, path in places)
-
-
-log = logging.getLogger(__name__)
-C = TypeVar("C")
 
 
 def siblings_by_friendly_id(

@@ -34,6 +34,7 @@ _WAIT_MS = 500
 _BURST_MS = 200
 _BEGIN_EVERY_SECONDS = 600.0
 """A watch that has ended, for a disk that was gone or too few watches of the system, begins again this often."""
+RULE = "index of documents"
 
 
 class VaultWatcher:
@@ -158,9 +159,6 @@ def purge_bins(vaults: Vaults, *, older_than_days: float = BIN_DAYS) -> int:
 def _is_hidden(path: str, roots: tuple[str, ...]) -> bool:
     root = next((root for root in roots if path.startswith(root + os.sep)), None)
     return root is None or any(part.startswith(".") for part in Path(path).relative_to(root).parts)
-
-
-RULE = "index of documents"
 
 
 def verify_vaults(vaults: Vaults) -> Iterator[Finding]:

@@ -29,40 +29,10 @@ ADMINISTRATOR: Role = "administrator"
 MEMBER: Role = "member"
 
 _c = users.c
-
-
-def set_role(
-    *, database: Database, user_email: str, role: Role, by: Actor, details: Mapping[str, str] | None = None
-) -> bool:
-    """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
-
-    Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only administrator who can
-    sign in).
-    """
-    key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
-
-    def job(connection: Connection) -> bool:
-        theirs = _c.user_email == key
-        found = connection.execute(select(_c.is_admin).where(theirs, _c.erasing_since.is_(None))).scalar()
-        if found is None:
-            raise UserNotFoundError
-        if found == is_admin:
-            return False
-        if not is_admin and is_only_administrator(connection, key):
-            raise LastAdministratorError(say("only_administrator"))
-        void_links_of_administrator(connection, key)
-        connection.execute(update(users).where(theirs).values(is_admin=is_admin))
-        record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
-        return True
-
-    return database.write(job)
-
-
 # The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
 _SETTINGS = frozenset({"name", "detail", "preference", "language"})
-
 _TOLD = Prepared(select(_c.name, _c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
 
 
@@ -233,6 +203,33 @@ def void_links_of_administrator(connection: Connection, key: str) -> None:
     """
     administers = exists().where(_c.user_email == key, _c.is_admin == 1)
     connection.execute(delete(password_links).where(administers))
+
+
+def set_role(
+    *, database: Database, user_email: str, role: Role, by: Actor, details: Mapping[str, str] | None = None
+) -> bool:
+    """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
+
+    Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only administrator who can
+    sign in).
+    """
+    key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
+
+    def job(connection: Connection) -> bool:
+        theirs = _c.user_email == key
+        found = connection.execute(select(_c.is_admin).where(theirs, _c.erasing_since.is_(None))).scalar()
+        if found is None:
+            raise UserNotFoundError
+        if found == is_admin:
+            return False
+        if not is_admin and is_only_administrator(connection, key):
+            raise LastAdministratorError(say("only_administrator"))
+        void_links_of_administrator(connection, key)
+        connection.execute(update(users).where(theirs).values(is_admin=is_admin))
+        record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
+        return True
+
+    return database.write(job)
 
 
 def rename_user(*, database: Database, user_email: str, name: str) -> None:

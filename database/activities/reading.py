@@ -24,6 +24,8 @@ _of_parent = conversations.alias("of_parent")
 _AT_ONCE = 10_000
 _UNNAMED = ("", "You")
 """Names that older versions stored for the person."""
+_SHORTEST_WORD = 2
+_MOST_BEGUN = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,10 +297,6 @@ def _activity(row: Mapping[Any, Any]) -> Activity:
     if fields["actor_type"] == "user" and fields["actor_name"] in (*_UNNAMED, fields["user_email"]):
         fields["actor_name"] = display_name or fields["user_email"]
     return Activity(**fields)
-
-
-_SHORTEST_WORD = 2
-_MOST_BEGUN = 1_000
 
 
 def suggest_activities(

@@ -27,6 +27,8 @@ _LINK_OR_REFERENCE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+|(?<!\S)[@#]\S+")
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|\n\\]+)(?:\\?\|([^\[\]\n]+))?\]\]")
 _WORD_MARKUP = re.compile(r"^\W+|[*`~]+$")
 _LAST_SIGNS = re.compile(r"[^\w%+#)]+$")
+_c = conversations.c
+_NEWEST = 2_000
 
 
 def heuristic_title(text: str) -> str:
@@ -74,10 +76,6 @@ def copy_title(title: str, *, kind: str) -> str:
     mark = f" ({kind} {int(made[1] or 1) + 1})" if made else f" ({kind})"
     base = title[: made.start()] if made else title
     return base[: _LONGEST_OF_COPY - len(mark)].rstrip() + mark
-
-
-_c = conversations.c
-_NEWEST = 2_000
 
 
 def has_words(title: str, words: Sequence[str]) -> bool:

@@ -55,6 +55,10 @@ MOST_AT_ONCE = 400
 
 T = TypeVar("T")
 TargetOf = Callable[[Connection], Target]
+_TOLD_CONVERSATIONS = 20
+"""So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
+_CONTRADICTION = say("import_contradiction")
+_NOTHING = say("import_nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +236,6 @@ def _add(
     connection.execute(insert(imported_messages), identities)
     if is_indexed:
         add_to_index(connection, rows)
-
-
-_TOLD_CONVERSATIONS = 20
-"""So many new conversations of an import are told to open pages one by one; of the others they hear when it ends."""
-_CONTRADICTION = say("import_contradiction")
-_NOTHING = say("import_nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

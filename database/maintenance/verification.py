@@ -66,6 +66,28 @@ _OWNED = {
 """Indexes of texts of one person, and the texts."""
 _OWNED_WORDS = "SELECT doc, col, offset, CAST(term AS BLOB) FROM temp.owned_words"
 _IS_FILLED_ANEW = "SELECT 1 FROM search_state WHERE name = ?"
+_REPAIRED_AT_ONCE = 100
+# Each statement checks its condition again: a server may have changed the rows since they were found.
+_COUNT_ANEW = """
+    UPDATE "UserToConversationId" AS conversation SET version = version + 1,
+        message_count = (SELECT COUNT(*) FROM messages
+            WHERE messages.conversation_id = conversation.conversation_id
+                AND deleted_at IS NULL AND other_branch IS NULL),
+        last_ordinal = (SELECT COALESCE(MAX(ordinal), 0) FROM messages
+            WHERE messages.conversation_id = conversation.conversation_id)
+    WHERE conversation_id = ? AND incomplete_since IS NULL
+"""
+_WAIT_NO_LONGER = """
+    UPDATE "UserToConversationId" AS conversation SET running_message_id = NULL, version = version + 1
+    WHERE conversation_id = ? AND NOT EXISTS (SELECT 1 FROM messages
+        WHERE messages.message_id = conversation.running_message_id AND messages.status = 'streaming')
+"""
+_THREAD_ANEW = """
+    INSERT OR IGNORE INTO threads (thread_id, user_email, root_activity_id, title, created_at)
+    SELECT thread_id, user_email, activity_id, '', created_at FROM activities
+    WHERE thread_id = ? ORDER BY seq LIMIT 1
+"""
+_FORGET_VECTOR = "DELETE FROM message_vectors WHERE vector_id = ?"
 
 
 def verify_store(*, database: Database) -> Iterator[Finding]:
@@ -162,30 +184,6 @@ def _expected(rows: Iterable[Any]) -> Iterator[Occurrence]:
         yield seq, "conversation", 0, row.conversation.encode()
         for place, word in enumerate(row.body.split()):
             yield seq, "body", place, as_kept(word)
-
-
-_REPAIRED_AT_ONCE = 100
-# Each statement checks its condition again: a server may have changed the rows since they were found.
-_COUNT_ANEW = """
-    UPDATE "UserToConversationId" AS conversation SET version = version + 1,
-        message_count = (SELECT COUNT(*) FROM messages
-            WHERE messages.conversation_id = conversation.conversation_id
-                AND deleted_at IS NULL AND other_branch IS NULL),
-        last_ordinal = (SELECT COALESCE(MAX(ordinal), 0) FROM messages
-            WHERE messages.conversation_id = conversation.conversation_id)
-    WHERE conversation_id = ? AND incomplete_since IS NULL
-"""
-_WAIT_NO_LONGER = """
-    UPDATE "UserToConversationId" AS conversation SET running_message_id = NULL, version = version + 1
-    WHERE conversation_id = ? AND NOT EXISTS (SELECT 1 FROM messages
-        WHERE messages.message_id = conversation.running_message_id AND messages.status = 'streaming')
-"""
-_THREAD_ANEW = """
-    INSERT OR IGNORE INTO threads (thread_id, user_email, root_activity_id, title, created_at)
-    SELECT thread_id, user_email, activity_id, '', created_at FROM activities
-    WHERE thread_id = ? ORDER BY seq LIMIT 1
-"""
-_FORGET_VECTOR = "DELETE FROM message_vectors WHERE vector_id = ?"
 
 
 def repair_store(*, database: Database, rules: Collection[str]) -> Iterator[str]:

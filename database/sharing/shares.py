@@ -47,6 +47,8 @@ from .snapshots import (
 )
 
 _a, _m, _p = attachments.c, messages.c, message_parts.c
+_ATTEMPTS = 8
+_c = shares.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +107,6 @@ def shared_file(
     if row is None:
         raise ShareNotFoundError
     return Attachment(**row._asdict())
-
-
-_ATTEMPTS = 8
-
-_c = shares.c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

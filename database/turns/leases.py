@@ -41,6 +41,17 @@ _RENEW = Prepared(
 )
 LEASE_UNTIL = case((bindparam("is_leased", type_=Integer) == 1, store_time(seconds=LEASE_SECONDS)))
 """The value of `lease_until` in a prepared insert; `inserted_lease` has its parameter."""
+_ACCEPTED = "turns_accepted"
+"""The key of a connection's `info` that counts the turns it has ever accepted."""
+_RUNNING = Prepared(
+    select(func.count()).select_from(
+        select(_m.seq)
+        .where(_m.status == "streaming", _m.user_email == bindparam("owner"))
+        .limit(bindparam("most", type_=BigInteger))
+        .subquery("running")
+    )
+)
+_ASKED_TO_STOP = Prepared(select(_s.message_id).where(_s.owner == bindparam("owner")))
 
 
 def new_lease(owner: str | None) -> dict[str, Any]:
@@ -61,20 +72,6 @@ def renew_leases(connection: Connection, *, owner: str) -> None:
 def abandoned(*, asking: str) -> ColumnElement[bool]:
     """The running turns of other owners than `asking` whose lease has ended."""
     return (_m.status == "streaming") & (_m.owner != asking) & (_m.lease_until < store_time())
-
-
-_ACCEPTED = "turns_accepted"
-"""The key of a connection's `info` that counts the turns it has ever accepted."""
-
-_RUNNING = Prepared(
-    select(func.count()).select_from(
-        select(_m.seq)
-        .where(_m.status == "streaming", _m.user_email == bindparam("owner"))
-        .limit(bindparam("most", type_=BigInteger))
-        .subquery("running")
-    )
-)
-_ASKED_TO_STOP = Prepared(select(_s.message_id).where(_s.owner == bindparam("owner")))
 
 
 def events_beyond(*, database: Database, positions: Mapping[str, int], most: int) -> list[tuple[str, int, bytes]]:

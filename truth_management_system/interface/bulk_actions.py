@@ -23,6 +23,8 @@ from .parts import Outcome, outcome
 
 MOST_IN_BULK = 100
 MOST_CHANGED = 500
+_FEWEST_CLAIMS = 2
+_MOST_COMPARED = 2_000
 
 
 def _nth(client_id: str, index: int) -> str:
@@ -176,10 +178,6 @@ class BulkActions(ClaimActions):
         if patience.is_over():
             warnings.append(say("asked_no_more", seconds=round(patience.seconds)))
         return extracted
-
-
-_FEWEST_CLAIMS = 2
-_MOST_COMPARED = 2_000
 
 
 @dataclass(slots=True)
