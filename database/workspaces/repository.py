@@ -310,7 +310,7 @@ def delete_workspace(
 ) -> RemovedWorkspace:
     """Remove a workspace; its contents go to its parent, or to the default workspace where it has none.
 
-    `database.conversations.workspace_undo.restore_workspace` takes the result and restores the workspace. Raises
+    `database.conversations.bulk.restore_workspace` takes the result and restores the workspace. Raises
     WorkspaceNotFoundError (missing, somebody else's, or not in `domain`), InvalidChangeError (it is the default
     workspace).
     """
