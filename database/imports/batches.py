@@ -33,7 +33,7 @@ from sentences import say
 
 from .arriving import ArrivingConversation, ArrivingMessage, message_to_store
 from .changes import Notes
-from .importing import add_messages
+from .importing import Room, add_messages
 from .repository import MOST_FAILURES, Import, advance
 from .storing import (
     Stored,
@@ -224,14 +224,8 @@ def _add(
     target: Target,
 ) -> None:
     is_indexed = waits_for_nothing(connection)
-    rows = add_messages(
-        connection,
-        said,
-        user_email=target.user_email,
-        conversation_id=conversation.conversation_id,
-        friendly_id=conversation.friendly_id,
-        last_ordinal=conversation.last_ordinal,
-    )
+    here = conversation.conversation_id, conversation.friendly_id, conversation.last_ordinal
+    rows = add_messages(connection, said, Room(target.user_email, *here))
     identities = identities_of_messages(some, ids, conversation.conversation_id, target)
     connection.execute(insert(imported_messages), identities)
     if is_indexed:
