@@ -335,10 +335,8 @@ def _store_imported(
         others = [each.activity.activity_id for each in some if each.message is None]
         replace(notes, conversation_id=here if here in friendly_ids else None).added("activity", others)
     for conversation_id, friendly_id in friendly_ids.items():
-        its, activities_of = (
-            [message for message, _ in said[conversation_id]],
-            [row for _, row in said[conversation_id]],
-        )
+        pairs = said[conversation_id]
+        its, activities_of = [message for message, _ in pairs], [row for _, row in pairs]
         rows = _message_rows(connection, its, activities_of, Room(user_email, conversation_id, friendly_id))
         _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
         _insert_messages(connection, its, rows, activities_of, user_email=user_email)

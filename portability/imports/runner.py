@@ -51,7 +51,7 @@ from portability.importers.registry import importer_named
 from sentences import say
 
 from .accepting import delete_stray_uploads, discard_upload
-from .beside import Beside
+from .beside import Beside, Coming
 from .documents import DocumentStore
 from .files import FileStore
 from .parts import PartStore
@@ -349,7 +349,7 @@ class ImportRunner:
         for each in batch.others:
             name = each.path if isinstance(each, ImportedDocument) else each.item
             try:
-                done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
+                done = self._beside.store(each, Coming(which, file, failures, partial(self._advance, which)))
             except (BrokenImportError, StoreError) as error:
                 failures.append(FailedItem(name, error.message))
             except _FAULTS_OF_AN_ITEM:
