@@ -41,10 +41,8 @@ from database.engine.errors import ConversationNotFoundError
 from database.messages.message import Message
 from database.turns.identity import FinishedTurn
 from language_models.errors import ModelError
-from portability.bundle_history import BundleHistory, save_history
-from portability.bundles import bundle_of, load_bundle
-from portability.registration import register
-from portability.siblings import load_sibling, siblings_by_friendly_id
+from portability.bundle_history import BundleHistory, register, save_history
+from portability.bundles import bundle_of, load_bundle, load_sibling, siblings_by_friendly_id
 
 
 class Conversation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from database.activities.reading import Activity, find_activity
-from database.conversations.naming import NamedRoom, conversations_called, newest_names
+from database.conversations.titles import NamedRoom, conversations_called, newest_names
 from database.engine.database import Database
 from database.engine.errors import AmbiguousReferenceError, RoomNotFoundError
 from search.language import nearest_names

@@ -24,8 +24,7 @@ from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import OnlyWithSQLiteError, StoreError
 from database.maintenance.findings import Finding
-from database.maintenance.repair import repair_store
-from database.maintenance.verification import verify_file
+from database.maintenance.verification import repair_store, verify_file
 from database.search.indexing import newest_seq, reindex_messages
 from database.search.owned import refill
 from endpoints.http.scope import current_settings, current_state
@@ -48,8 +47,8 @@ from truth_management_system.interface.structured_api import (
     verify_knowledge,
 )
 from vault.documents import Vaults
-from vault.verification import RULE as DOCUMENTS
-from vault.verification import mend_vaults, verify_vaults
+from vault.upkeep import RULE as DOCUMENTS
+from vault.upkeep import mend_vaults, verify_vaults
 
 from .shell import CommandGroup, examples
 

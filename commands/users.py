@@ -13,7 +13,7 @@ from chat.runtime.startup import ServerRunningError, bring_in_order, sole_proces
 from database.accounts import api_tokens, identities, listing, users
 from database.accounts.audit import COMMAND_LINE, Act, list_acts
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
-from database.accounts.roles import ADMINISTRATOR, MEMBER, Role, set_role
+from database.accounts.users import ADMINISTRATOR, MEMBER, Role, set_role
 from database.engine.errors import StoreError
 from database.maintenance.account_erasure import close_account
 from endpoints.accounts.models import NewAccount

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from endpoints.http.scope import current_state
-from vault.documents import Vault
-from vault.graph import graph_of
+from vault.documents import Vault, graph_of
 from vault.importing import import_files, packed_files
 
 from .shell import CommandGroup, account_option, errors_as_exit_codes, examples, find_account

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,29 @@ from attachments.storage import Attachments
 from chat.turns.history import History
 from database.connection import open_database
 from database.conversations.consent import PERMISSIONS
-from database.conversations.repository import require_own_id, set_friendly_id, update_conversation
+from database.conversations.friendly_ids import friendly_id_candidates
+from database.conversations.repository import (
+    add_conversation,
+    get_conversation,
+    require_own_id,
+    set_friendly_id,
+    update_conversation,
+)
 from database.conversations.tags import tidy_tags
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import ConflictError, InvalidChangeError
+from database.engine.errors import ConflictError, ConversationNotFoundError, FriendlyIdTakenError, InvalidChangeError
 from database.history.attachments import attachments_by_id
 from database.history.summary import Unsummarised
 from database.imports.importing import store_conversation
 from database.messages.parts import is_file
 from database.messages.unkept import is_unkept
+from database.turns.answers import add_answer
 from database.turns.identity import AcceptedTurn, FinishedTurn, RepeatedTurn
+from database.turns.turns import accept_turn, finish_turn
 from portability.archived_files import place_of
 from portability.bundles import Bundle, files_beside, keep_file, save_bundle
 from portability.errors import BrokenBundleError
-from portability.registration import register, store_turns
 from portability.scratch import remove_abandoned, scratch_folder
 
 _IN_COLUMNS = {
@@ -44,9 +53,69 @@ _IN_COLUMNS = {
     "summarised_messages",
     "summarised_ordinal",
 }
-
-
 _SCRATCH = "anaphora-bundle-"
+
+
+def register(memory: dict[str, Any], *, database: Database, user_id: str, conversation_id: str, domain: str) -> None:
+    """Give `memory` the friendly id of the conversation in `database`, assigned there if it has none yet.
+
+    memory: title, and created_at or last_updated; without a title nothing happens. An id that exists never changes.
+    """
+    if memory.get("conversation_friendly_id") or not memory.get("title"):
+        return
+    who: dict[str, Any] = {"database": database, "user_email": user_id, "conversation_id": conversation_id}
+    add_conversation(**who, domain=domain)
+    row = get_conversation(**who)
+    stored = row.conversation_friendly_id
+    if not row.title:
+        update_conversation(**who, changes={"title": memory["title"]})
+    created_at = memory.setdefault("created_at", memory.get("last_updated", ""))
+    candidates = [stored] if stored else friendly_id_candidates(memory["title"], created_at, conversation_id)
+    for candidate in candidates:
+        try:
+            if candidate != stored:
+                set_friendly_id(**who, conversation_friendly_id=candidate)
+        except FriendlyIdTakenError:
+            continue
+        memory["conversation_friendly_id"] = candidate
+        return
+
+
+def store_turns(
+    messages: Sequence[Mapping[str, Any]], *, database: Database, user_id: str, conversation_id: str, title: str
+) -> None:
+    """Append those turns of a bundle to its registered conversation that `database` doesn't have yet.
+
+    messages: all of the bundle's active path, in order, each question followed by its finished answers. A conversation
+    that isn't registered is left alone.
+    """
+    who: dict[str, Any] = {"database": database, "user_email": user_id, "conversation_id": conversation_id}
+    try:
+        stored = get_conversation(**who).message_count
+    except ConversationNotFoundError:
+        return
+    question_id = ""
+    for message, following in zip_longest(messages[stored:], messages[stored + 1 :]):
+        if message["sender"] == "user":
+            if following is None or following["sender"] == "user":
+                continue  # nobody has answered it
+            accepted = accept_turn(**who, text=message["text"], config=message["config"])
+            question_id, answer_id = accepted.user_message_id, accepted.response_message_id
+            continue
+        if not question_id:
+            continue
+        finish_turn(
+            **who,
+            response_message_id=answer_id,
+            text=message["text"],
+            status=message["status"],
+            config=message["config"],
+            title=title,
+            parts=message.get("parts") or (),
+            documents=message.get("document_references") or (),
+        )
+        if following is not None and following["sender"] != "user":
+            answer_id = add_answer(**who, question_id=question_id).response_message_id
 
 
 class BundleHistory(History):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import pickle
 import re
@@ -15,12 +16,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from database.engine.errors import ConversationNotFoundError
+from database.history.references import NamedConversation
 
 from .archived_files import ATTACHMENTS, ArchivedFile, file_chunks, packed
-from .errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
+from .errors import BrokenBundleError, BundleError, BundleNotFoundError, UnsafeBundleError
 from .scratch import remove_abandoned, scratch_folder
 
 _SCRATCH = "anaphora-zipped-"
@@ -62,6 +64,8 @@ _DOCUMENT: _Types = {"wikilink": str, "reference_type": str}
 _DOCUMENT_MAYBE: _Types = dict.fromkeys(
     ("relative_path", "summary", "context_snippet", "anchor", "via_tool"), _PERHAPS_TEXT
 )
+log = logging.getLogger(__name__)
+C = TypeVar("C")
 
 
 def check_index(state: Mapping[str, Any], *, name: str) -> None:
@@ -287,3 +291,39 @@ def zipped_bundle(conversation_id: str, save: Callable[[Path], object]) -> Itera
         found = sorted(path for path in folder.rglob("*") if path.is_file())
         places = ((path.relative_to(parent).as_posix(), path) for path in found)
         yield from packed(ArchivedFile(path=place, chunks=file_chunks(path)) for place, path in places)
+
+
+def siblings_by_friendly_id(
+    folder: Path, friendly_ids: Sequence[str], *, user_email: str
+) -> dict[str, NamedConversation]:
+    """The bundles of `user_email` in the folders of `folder` that bear one of `friendly_ids`.
+
+    Broken bundles are logged and skipped, those of other users skipped.
+    """
+    wanted, found = set(friendly_ids), {}
+    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+        try:
+            state = read_index(place)
+        except BundleNotFoundError:
+            continue
+        except (BundleError, OSError) as error:
+            log.warning("the bundle in %s is passed over: %s", place.name, error)
+            continue
+        friendly_id = state.get("conversation_friendly_id")
+        if state.get("user_id") == user_email and friendly_id in wanted:
+            found[friendly_id] = NamedConversation(conversation_id=place.name, title="", deleted=False)
+    return found
+
+
+def load_sibling(folder: Path, conversation_id: str, *, user_email: str, open_bundle: Callable[[Path], C]) -> C:
+    """Open the bundle of `conversation_id` in `folder`.
+
+    Raises ConversationNotFoundError for a missing or foreign one.
+    """
+    place = folder / conversation_id
+    try:
+        if place.parent != folder or read_index(place)["user_id"] != user_email:
+            raise ConversationNotFoundError
+        return open_bundle(place)
+    except (BundleError, OSError) as error:
+        raise ConversationNotFoundError from error

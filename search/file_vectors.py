@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from database.engine.database import Database
 from database.search import passages as store
-from database.search.vector_model import FILES
+from database.search.vectors import FILES
 from language_models.ports import EmbeddingModel
 from search.embedding import Embedder, PendingVectors, windows
 from search.vectors import SignCache, decoded, encoded, fitted

@@ -16,8 +16,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 from database.engine.database import Database, Urgency
 from database.messages.neighbours import before_on_branch
 from database.schema import conversations, message_vectors, messages, unembedded_messages
-from database.search.vector_model import MESSAGES
-from database.search.vectors import queue_all_vectors
+from database.search.vectors import MESSAGES, queue_all_vectors
 from language_models.ports import EmbeddingModel
 from search.file_vectors import PassageVectors
 

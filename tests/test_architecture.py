@@ -56,7 +56,7 @@ OWNERS = {
     "joserfc": ("endpoints.accounts.openid",),
     "mcp": ("endpoints.mcp", "commands.mcp", "chat.tools.foreign"),
     "uuid_utils": ("database.activities.storing",),
-    "Stemmer": ("search.language", "truth_management_system.schema.words"),
+    "Stemmer": ("search.language", "truth_management_system.schema.sqlite"),
     "re2": ("search.patterns",),
     "argon2": ("database.accounts.passwords",),
     "dotenv": ("settings",),

@@ -28,8 +28,7 @@ from .ingestion.conversation_distiller import ConversationDistiller
 from .ingestion.text_ingestion import TextIngestionDistiller
 from .ingestion.text_orchestrator import TextOrchestrator
 from .interface.structured_api import StructuredAPI
-from .models import Claim, ConflictSet, Context, Entity, Note, Tag
-from .results import ActionResult
+from .models import ActionResult, Claim, ConflictSet, Context, Entity, Note, Tag
 from .search.fts_search import FTSSearchStrategy
 from .search.hybrid_search import HybridSearchStrategy
 from .utils import generate_uuid

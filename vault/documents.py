@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,6 @@ from database.engine.database import Database
 from database.engine.errors import UserNotFoundError
 from database.vault import documents as store
 from database.vault.documents import Progress
-from database.vault.writes import Action
 from language_models.ports import ChatModel, EmbeddingModel
 from search.things.documents import documents_called
 from settings import MappedFolder
@@ -346,53 +346,16 @@ class Vault:
         """Path, title and text of each document, by path, as the index has them."""
         return store.texts_of(database=self.database, user_email=self.user_email)
 
-    def write(
-        self,
-        path: str,
-        text: str,
-        *,
-        version: str | None = None,
-        reason: str = "",
-        message_id: str | None = None,
-        action: Action = "write",
-    ) -> Document:
-        """`writing.write`."""
-        return writing.write(self, path, text, version=version, reason=reason, message_id=message_id, action=action)
-
-    def append(self, path: str, text: str, *, version: str | None = None, reason: str = "") -> Document:
-        """`writing.append`."""
-        return writing.append(self, path, text, version=version, reason=reason)
-
-    def replace_lines(
-        self, path: str, text: str, *, line_start: int, line_end: int, expected: str, reason: str = ""
-    ) -> Document:
-        """`writing.replace_lines`."""
-        place = {"line_start": line_start, "line_end": line_end}
-        return writing.replace_lines(self, path, text, **place, expected=expected, reason=reason)
-
-    def rename(
-        self,
-        path: str,
-        new_path: str,
-        *,
-        version: str | None = None,
-        reason: str = "",
-        message_id: str | None = None,
-    ) -> writing.Renamed:
-        """`writing.rename`."""
-        return writing.rename(self, path, new_path, version=version, reason=reason, message_id=message_id)
-
-    def delete(self, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None) -> str:
-        """`writing.delete`."""
-        return writing.delete(self, path, version=version, reason=reason, message_id=message_id)
+    write = writing.write
+    append = writing.append
+    replace_lines = writing.replace_lines
+    rename = writing.rename
+    delete = writing.delete
+    restore = writing.restore
 
     def deleted(self) -> list[DeletedDocument]:
         """`paths.deleted_documents`."""
         return deleted_documents(self.root)
-
-    def restore(self, kept_at: str) -> Document:
-        """`writing.restore`."""
-        return writing.restore(self, kept_at)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
         resolutions = self.resolve_many([row.wikilink for row in rows])
@@ -424,3 +387,45 @@ class Vault:
 def _entry(entry: store.Entry) -> DocumentEntry:
     moment = datetime.fromtimestamp(entry.modified_ns / 1e9, UTC).isoformat(timespec="seconds")
     return DocumentEntry(path=entry.path, title=entry.title, modified=moment, size=entry.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A document."""
+
+    path: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """Links of one document to another; how many."""
+
+    source: str
+    target: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """orphans: documents that no link joins to another one."""
+
+    nodes: list[Node]
+    edges: list[Edge]
+    broken: list[Link]
+    orphans: list[str]
+
+
+def graph_of(vault: Vault) -> Graph:
+    """The graph of all documents of a vault."""
+    nodes = [Node(path=entry.path, title=entry.title) for entry in vault.all_documents()]
+    links = vault.links()
+    counts = Counter((link.source, link.target) for link in links if link.target not in (None, link.source))
+    edges = [Edge(source=source, target=target, count=count) for (source, target), count in counts.items() if target]
+    linked = {path for edge in edges for path in (edge.source, edge.target)}
+    return Graph(
+        nodes=nodes,
+        edges=edges,
+        broken=[link for link in links if link.target is None],
+        orphans=[node.path for node in nodes if node.path not in linked],
+    )

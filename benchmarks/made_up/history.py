@@ -25,7 +25,7 @@ from database.engine.database import Database, Urgency
 from database.engine.errors import InvalidChangeError
 from database.schema import activities, conversation_workspaces, conversations, messages, workspaces
 from database.transfer.copying import engine_of
-from database.workspaces.default import ensure_default_workspace
+from database.workspaces.repository import ensure_default_workspace
 
 from .words import TextMaker
 

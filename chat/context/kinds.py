@@ -27,8 +27,7 @@ from conversation_reference_utils import (
     joined_groups,
     parse_file_reference,
 )
-from database.activities.reading import Activity
-from database.activities.suggesting import suggest_activities
+from database.activities.reading import Activity, suggest_activities
 from database.agents.repository import Agent, find_agents, suggest_agents
 from database.engine.database import Database
 from search.language import beginnings, nearest_names

@@ -22,6 +22,7 @@ from chat.context.knowledge import KnowledgeAccess
 from chat.processes.duties import EVERY_DUTY, Duties
 from chat.processes.threads import in_thread
 from chat.turns.runner import TurnRunner
+from database.conversations.deletion import erase_incomplete
 from database.duties import RENEW_SECONDS, forget_processes, processes_left, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
@@ -29,7 +30,6 @@ from database.engine.errors import ConflictError, StorageFailedError, StoreError
 from database.imports.repository import release_imports
 from database.jobs import release_jobs
 from database.maintenance.soundness import FileWatch, watch_store
-from database.sharing.copying import remove_unfinished_clones
 from database.turns.recovery import ReportMaker, close_interrupted_turns
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles
@@ -331,7 +331,7 @@ def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) 
     closed = close_interrupted_turns(database=database, report_of=report_of)
     if closed:
         log.warning("%d answers were interrupted by the last stop; what was said is kept", closed)
-    remove_unfinished_clones(database=database)
+    erase_incomplete(database=database)
     release_jobs(database=database)
     forget_processes(database=database)
     release_imports(database=database, owner="server-")

@@ -27,7 +27,7 @@ from chat.processes.threads import in_thread
 from database.engine.database import Database
 from database.engine.errors import NotFoundError, StoreError, StreamExpiredError
 from database.turns.events import read_events
-from database.turns.watching import events_beyond, still_written
+from database.turns.leases import events_beyond, still_written
 from sentences import say, together
 
 from .streams import LiveStream

@@ -22,7 +22,7 @@ from chat.processes.threads import in_thread
 from database.engine.database import Database
 from database.engine.errors import StoreError
 from database.turns.idempotency import another_message
-from database.turns.watching import ask_to_stop, running_turns, take_stop_requests
+from database.turns.leases import ask_to_stop, running_turns, take_stop_requests
 
 from .following import FOLLOW_SECONDS, WATCHED_SECONDS
 from .idempotency import Key, SentMessage

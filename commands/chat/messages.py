@@ -20,8 +20,8 @@ from commands.answering_server import AnsweringServer, ServerRequestError
 from commands.shell import account_option, errors_as_exit_codes, examples, find_account, flag, typed_text
 from database.activities.reading import MESSAGE, Activity
 from database.engine.database import Database
-from database.timeline.arriving import Arrivals, activity_with_id, newest_seq, read_arrivals
 from database.timeline.exporting import Selection
+from database.timeline.transcript import Arrivals, activity_with_id, newest_seq, read_arrivals
 from endpoints.http.scope import current_state
 
 from .answering import answering_server

@@ -60,9 +60,8 @@ def create_token(
 ) -> tuple[TokenRow, str]:
     """A new token and its secret, which is returned only here. by: who makes it, if it is not the person.
 
-    Raises:
-        InvalidChangeError: the name is empty or longer than 100 characters.
-        UserNotFoundError: there is no such account.
+    Raises InvalidChangeError (the name is empty or longer than 100 characters), UserNotFoundError (there is no such
+    account).
     """
     label = storable(name.strip())
     if not 0 < len(label) <= _LONGEST_NAME:
@@ -125,24 +124,11 @@ def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
         .order_by(_c.created_at, _c.token_id)
     )
     with database.reading() as connection:
-        return [
-            TokenRow(
-                token_id=row.token_id,
-                name=row.name,
-                read_only=bool(row.read_only),
-                created_at=row.created_at,
-                last_used_at=row.last_used_at,
-            )
-            for row in connection.execute(query)
-        ]
+        return [TokenRow(**row._asdict() | {"read_only": bool(row.read_only)}) for row in connection.execute(query)]
 
 
 def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:
-    """Revoke a token of the user.
-
-    Raises:
-        TokenNotFoundError: missing or somebody else's.
-    """
+    """Revoke a token of the user. Raises TokenNotFoundError (missing or somebody else's)."""
     own = delete(api_tokens).where(_c.user_email == user_email, _c.token_id == token_id)
     if database.write(lambda connection: connection.execute(own).rowcount) == 0:
         raise TokenNotFoundError

@@ -15,8 +15,17 @@ from sentences import say
 
 from .audit import Actor, record_act
 from .invitations import use_invitation
-from .roles import ADMINISTRATOR, MEMBER, Role
-from .users import UserRow, account_key, get_user, insert_account, new_account, require_password
+from .users import (
+    ADMINISTRATOR,
+    MEMBER,
+    Role,
+    UserRow,
+    account_key,
+    get_user,
+    insert_account,
+    new_account,
+    require_password,
+)
 
 _c = sign_in_identities.c
 
@@ -54,13 +63,9 @@ def create_account(
     """A new account without a password, linked with the identity.
 
     by: the person whose account it is. role: that of the invitation when None, else a member. invitation: the token of
-    one, which is used.
-
-    Raises:
-        InvitationNotFoundError: the invitation is not valid.
-        UserExistsError: the address has an account already.
-        ConflictError: the identity is linked already.
-        InvalidChangeError: the address can't be one, or the invitation is for another.
+    one, which is used. Raises InvitationNotFoundError (the invitation is not valid), UserExistsError (the address has
+    an account already), ConflictError (the identity is linked already), InvalidChangeError (the address can't be one,
+    or the invitation is for another).
     """
 
     def job(connection: Connection) -> UserRow:
@@ -80,11 +85,8 @@ def create_account(
 def link(*, database: Database, identity: Identity, proved: UserRow, by: Actor | None = None) -> None:
     """Let the identity log in to an account that exists; the caller has checked that both are the same person's.
 
-    proved: the account, whose password the person has proved. by: that person.
-
-    Raises:
-        UserNotFoundError: there is no such account any more, or it has another password.
-        ConflictError: the identity is linked with another account.
+    proved: the account, whose password the person has proved. by: that person. Raises UserNotFoundError (there is no
+    such account any more, or it has another password), ConflictError (the identity is linked with another account).
     """
     key = proved.user_email
 

@@ -19,9 +19,8 @@ from sentences import say
 
 from .audit import Actor, record_act
 from .passwords import hash_password
-from .roles import ADMINISTRATOR, Role
 from .secret_tokens import fingerprint, new_secret
-from .users import UserRow, account_key, checked_address, insert_account, new_account
+from .users import ADMINISTRATOR, Role, UserRow, account_key, checked_address, insert_account, new_account
 
 DAYS = 7
 MOST_DAYS = 90
@@ -65,9 +64,8 @@ def create_invitation(
 ) -> NewInvitation:
     """Invite the owner of an address, who can use the link once, or without an address `uses` people. by: who does.
 
-    Raises:
-        InvalidChangeError: the address can't be one, or the numbers are out of bounds.
-        UserExistsError: the address has an account already.
+    Raises InvalidChangeError (the address can't be one, or the numbers are out of bounds), UserExistsError (the address
+    has an account already).
     """
     if not 1 <= uses <= MOST_USES or not 1 <= days <= MOST_DAYS or (invited_email is not None and uses != 1):
         raise InvalidChangeError(say("invitation_bounds", uses=MOST_USES, days=MOST_DAYS))
@@ -147,10 +145,9 @@ def accept_invitation(
 ) -> UserRow:
     """Make the account that the invitation is for, and use it. by: the person whose account it is.
 
-    Raises:
-        InvitationNotFoundError: it is unknown, used up, withdrawn or expired.
-        InvalidChangeError: it is for another address, or the address or the password can't be one.
-        UserExistsError: the address has an account already; the invitation can still be used.
+    Raises InvitationNotFoundError (it is unknown, used up, withdrawn or expired), InvalidChangeError (it is for another
+    address, or the address or the password can't be one), UserExistsError (the address has an account already; the
+    invitation can still be used).
     """
     # Checked before the expensive hashing, and again in the transaction, where one of two callers wins.
     invited_email(database=database, token=token)

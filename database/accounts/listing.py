@@ -11,7 +11,7 @@ from itertools import islice
 from sqlalchemy import Connection, Integer, Text, bindparam, func, select
 from typing_extensions import TypedDict
 
-from database.conversations.naming import has_words
+from database.conversations.titles import has_words
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.engine.statements import Prepared

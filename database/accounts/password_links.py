@@ -33,11 +33,8 @@ class PasswordLink:
 def create_password_link(*, database: Database, user_email: str, by: Actor | None = None) -> PasswordLink:
     """A link that sets the password of `user_email` once, within `LIFETIME_HOURS`. It replaces an earlier link.
 
-    by: the administrator who makes it.
-
-    Raises:
-        UserNotFoundError: there is no such account.
-        ConflictError: the account is disabled.
+    by: the administrator who makes it. Raises UserNotFoundError (there is no such account), ConflictError (the account
+    is disabled).
     """
     key = account_key(user_email)
     link = PasswordLink(token=new_secret(), expires_at=iso_in(hours=LIFETIME_HOURS))
@@ -74,11 +71,8 @@ def password_link_owner(*, database: Database, token: str) -> str:
 def redeem_password_link(*, database: Database, token: str, password: str, keep_tokens: bool = False) -> UserRow:
     """Set the password and consume the link; all sessions end, and all API tokens unless `keep_tokens`.
 
-    Returns the account with that password.
-
-    Raises:
-        PasswordLinkNotFoundError: as `password_link_owner`.
-        InvalidChangeError: the password is too short or too long; the link can still be used.
+    Returns the account with that password. Raises PasswordLinkNotFoundError (as `password_link_owner`),
+    InvalidChangeError (the password is too short or too long; the link can still be used).
     """
     # Checked before the expensive hashing, and again in the transaction, where one of two callers wins.
     password_link_owner(database=database, token=token)

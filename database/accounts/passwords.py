@@ -40,8 +40,7 @@ def hash_with(hasher: PasswordHasher) -> PasswordHasher:
 def hash_password(password: str) -> str:
     """The Argon2id hash of `password` with its salt and parameters.
 
-    Raises:
-        InvalidChangeError: too short or too long.
+    Raises InvalidChangeError (too short or too long).
     """
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise InvalidChangeError(say("password_length", shortest=SHORTEST_PASSWORD, longest=LONGEST_PASSWORD))

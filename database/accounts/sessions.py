@@ -51,9 +51,7 @@ def create_session(
     """Begin a session of `LIFETIME_DAYS`; its token, returned only here.
 
     Expired sessions of the user are deleted. password_hash: of the password that the person has proved, if they have.
-
-    Raises:
-        UserNotFoundError: the account has another password now, whose setting has ended all sessions.
+    Raises UserNotFoundError (the account has another password now, whose setting has ended all sessions).
     """
     token, moment = new_secret(), now_iso()
 
@@ -130,11 +128,7 @@ def list_sessions(*, database: Database, user_email: str, current_token: str | N
 
 
 def revoke_session(*, database: Database, user_email: str, session_id: str) -> None:
-    """End one session of the user.
-
-    Raises:
-        SessionNotFoundError: missing or somebody else's.
-    """
+    """End one session of the user. Raises SessionNotFoundError (missing or somebody else's)."""
     own = delete(sessions).where(_c.user_email == user_email, _c.session_id == session_id)
     if database.write(lambda connection: connection.execute(own).rowcount) == 0:
         raise SessionNotFoundError

@@ -1,4 +1,4 @@
-"""Accounts, and what users told about themselves."""
+"""Accounts, their roles, and what users told about themselves. One administrator who can log in always stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -24,12 +24,15 @@ from sentences import say
 from .audit import Actor, record_act
 from .passwords import hash_password, needs_new_hash, password_matches
 
+Role = Literal["administrator", "member"]
+ADMINISTRATOR: Role = "administrator"
+MEMBER: Role = "member"
+
+_c = users.c
 # The address is part of conversation ids, which occur in URLs and folder names: no characters special in either.
 _EMAIL = re.compile(r"[A-Za-z0-9_+~$!*'=&^-][A-Za-z0-9._+~$!*'=&^-]*@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_EMAIL = 254
 _SETTINGS = frozenset({"name", "detail", "preference", "language"})
-
-_c = users.c
 _TOLD = Prepared(select(_c.name, _c.detail, _c.preference).where(_c.user_email == bindparam("owner")))
 
 
@@ -87,9 +90,8 @@ def create_user(
 ) -> UserRow:
     """A new account. by: the administrator who makes it.
 
-    Raises:
-        UserExistsError: the address has an account already.
-        InvalidChangeError: the address or the password can't be one.
+    Raises UserExistsError (the address has an account already), InvalidChangeError (the address or the password can't
+    be one).
     """
     values = new_account(user_email, hash_password(password), name, is_admin=is_admin)
 
@@ -104,9 +106,7 @@ def create_user(
 def create_first_user(*, database: Database, user_email: str, password: str, name: str = "") -> UserRow:
     """The first account, an administrator; of concurrent callers one wins.
 
-    Raises:
-        UserExistsError: there is an account already.
-        InvalidChangeError: the address or the password can't be one.
+    Raises UserExistsError (there is an account already), InvalidChangeError (the address or the password can't be one).
     """
     values = new_account(user_email, hash_password(password), name, is_admin=True)
 
@@ -131,11 +131,7 @@ def conversation_exists(*, database: Database) -> bool:
 
 
 def get_user(*, database: Database, user_email: str) -> UserRow:
-    """The account of an address.
-
-    Raises:
-        UserNotFoundError: there is none.
-    """
+    """The account of an address. Raises UserNotFoundError (there is none)."""
     with database.reading() as connection:
         return _stored(connection, account_key(user_email))
 
@@ -165,11 +161,8 @@ def is_account_open(*, database: Database, user_email: str) -> bool:
 def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Actor | None = None) -> None:
     """Disable an account, which ends its sessions and suspends its tokens, or enable it again; nothing where it is so.
 
-    by: who does.
-
-    Raises:
-        UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can log in.
+    by: who does. Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only
+    administrator who can log in).
     """
     key, moment = account_key(user_email), now_iso()
 
@@ -210,6 +203,33 @@ def void_links_of_administrator(connection: Connection, key: str) -> None:
     """
     administers = exists().where(_c.user_email == key, _c.is_admin == 1)
     connection.execute(delete(password_links).where(administers))
+
+
+def set_role(
+    *, database: Database, user_email: str, role: Role, by: Actor, details: Mapping[str, str] | None = None
+) -> bool:
+    """Give an account a role; whether it had another one before. by: who does. details: for the audit log.
+
+    Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only administrator who can
+    log in).
+    """
+    key, is_admin = account_key(user_email), int(role == ADMINISTRATOR)
+
+    def job(connection: Connection) -> bool:
+        theirs = _c.user_email == key
+        found = connection.execute(select(_c.is_admin).where(theirs, _c.erasing_since.is_(None))).scalar()
+        if found is None:
+            raise UserNotFoundError
+        if found == is_admin:
+            return False
+        if not is_admin and is_only_administrator(connection, key):
+            raise LastAdministratorError(say("only_administrator"))
+        void_links_of_administrator(connection, key)
+        connection.execute(update(users).where(theirs).values(is_admin=is_admin))
+        record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
+        return True
+
+    return database.write(job)
 
 
 def rename_user(*, database: Database, user_email: str, name: str) -> None:
@@ -256,10 +276,8 @@ def set_password(
     """Change the password, end every session, and void the password link; without `keep_tokens`, revoke all tokens.
 
     by: the administrator who does, if it is not the person. proved: the account whose password the person has proved.
-
-    Raises:
-        UserNotFoundError: there is no such account, or it has another password than was proved.
-        InvalidChangeError: the password is too short or too long.
+    Raises UserNotFoundError (there is no such account, or it has another password than was proved), InvalidChangeError
+    (the password is too short or too long).
     """
     key, password_hash = account_key(user_email), hash_password(password)
 

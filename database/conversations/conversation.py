@@ -18,7 +18,7 @@ from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
 from database.engine.statements import Prepared, pipelined
 from database.schema import conversation_tags, conversation_workspaces, conversations, workspaces
-from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+from database.workspaces.repository import DEFAULT_WORKSPACE_NAME, default_workspace_id
 
 T = TypeVar("T")
 

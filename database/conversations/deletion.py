@@ -220,25 +220,14 @@ def list_bin(*, database: Database, user_email: str, domain: str) -> list[Binned
     )
     with database.reading() as connection:
         found = connection.execute(query).all()
-    return [
-        BinnedConversation(
-            conversation_id=row.conversation_id,
-            title=row.title,
-            flag=row.flag,
-            message_count=row.message_count,
-            deleted_at=row.deleted_at,
-            days_left=_days_left(row.deleted_at),
-        )
-        for row in found
-    ]
+    return [BinnedConversation(**row._asdict(), days_left=_days_left(row.deleted_at)) for row in found]
 
 
 def erase_binned(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Permanently erase one conversation in the bin.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or not in the bin.
-        TurnInProgressError: an answer is still running.
+    Raises ConversationNotFoundError (missing, somebody else's, or not in the bin), TurnInProgressError (an answer is
+    still running).
     """
     which = and_(_in_bin(user_email), _c.conversation_id == conversation_id)
 

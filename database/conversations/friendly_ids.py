@@ -60,10 +60,8 @@ def assign_friendly_id(
 ) -> str:
     """Give a conversation its friendly id inside the caller's transaction, or return the one that it has.
 
-    Safe under concurrency: the database refuses a candidate that is taken, and the next one is tried.
-
-    Raises:
-        ConversationNotFoundError: this user has no such conversation.
+    Safe under concurrency: the database refuses a candidate that is taken, and the next one is tried. Raises
+    ConversationNotFoundError (this user has no such conversation).
     """
     own = {"owner": user_email, "conversation": conversation_id}
     row = _FRIENDLY_ID.row(connection, **own)
@@ -121,8 +119,7 @@ def first_free(connection: Connection, wanted: Mapping[str, tuple[str, Iterator[
 def ensure_friendly_id(*, database: Database, user_email: str, conversation_id: str) -> str:
     """The friendly id of a live conversation, made from its title now if it has none.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin).
     """
 
     def job(connection: Connection) -> str:

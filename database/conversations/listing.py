@@ -33,12 +33,12 @@ from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.engine.statements import Prepared, Row, pipelined
 from database.schema import conversation_tags, conversation_workspaces, conversations, messages, workspaces
 from database.search.index import folded_name
-from database.workspaces.default import DEFAULT_WORKSPACE_NAME, default_workspace_id
+from database.workspaces.repository import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from sentences import say
 
 from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
-from .naming import has_words
 from .tags import tag_key
+from .titles import has_words
 
 T = TypeVar("T")
 _c = conversations.c

@@ -16,7 +16,7 @@ from database.schema import conversation_workspaces, conversations, messages, wo
 from database.search.index import folded_name
 
 from .listing import decode_cursor, encode_cursor
-from .naming import has_words
+from .titles import has_words
 
 _c, _m = conversations.c, messages.c
 _PAGE = 500

@@ -26,7 +26,7 @@ from database.engine.errors import (
 from database.engine.statements import insert_rows
 from database.schema import conversation_aliases, conversation_workspaces, conversations, workspaces
 from database.search.vectors import renew_vectors_of_title
-from database.workspaces.default import default_workspace_id, ensure_default_workspace
+from database.workspaces.repository import default_workspace_id, ensure_default_workspace
 from sentences import say
 
 from .conversation import ConversationRow, asked_for_live, conversation_row, record_listed, select_conversations
@@ -67,11 +67,8 @@ def create_conversation(
     """A new, empty conversation in `workspace_id`, or in the default workspace of `domain`.
 
     client_id: unique among the user's conversations; the conversation that was created under it before is returned.
-
-    Raises:
-        WorkspaceNotFoundError: this user has no such workspace.
-        InvalidChangeError: the workspace belongs to another domain.
-        ConflictError: the conversation of this client_id is of another domain, or was deleted.
+    Raises WorkspaceNotFoundError (this user has no such workspace), InvalidChangeError (the workspace belongs to
+    another domain), ConflictError (the conversation of this client_id is of another domain, or was deleted).
     """
     values = {"user_email": user_email, "domain": domain, "title": title}
 
@@ -153,9 +150,7 @@ def insert_conversations(
 def workspace_for(connection: Connection, *, user_email: str, domain: str, workspace_id: str | None) -> str:
     """The workspace of the user that a conversation of `domain` may lie in; None is the default one.
 
-    Raises:
-        WorkspaceNotFoundError: this user has no such workspace.
-        InvalidChangeError: it belongs to another domain.
+    Raises WorkspaceNotFoundError (this user has no such workspace), InvalidChangeError (it belongs to another domain).
     """
     if workspace_id is None or workspace_id == default_workspace_id(user_email, domain):
         return ensure_default_workspace(connection, user_email=user_email, domain=domain)
@@ -173,8 +168,7 @@ def workspace_for(connection: Connection, *, user_email: str, domain: str, works
 def get_conversation(*, database: Database, user_email: str, conversation_id: str) -> ConversationRow:
     """One live conversation of this user.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin; the error does not say which.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin; the error does not say which).
     """
     with database.reading() as connection:
         return read_live(connection, user_email=user_email, conversation_id=conversation_id)
@@ -190,9 +184,8 @@ def update_conversation(
 ) -> None:
     """Set columns named in `CHANGEABLE`. The place in the list stays: only turns count as activity.
 
-    Raises:
-        ValueError: `changes` names anything else.
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises ValueError (`changes` names anything else), ConversationNotFoundError (missing, somebody else's, or in the
+    bin).
     """
     unknown = changes.keys() - CHANGEABLE
     if unknown:
@@ -218,9 +211,8 @@ def change_settings(
 ) -> dict[str, Any]:
     """Set single settings of a conversation, remove those that are None in `changes`; returns all of them.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        InvalidChangeError: all settings together are longer than `SETTINGS_CHARS`.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin), InvalidChangeError (all settings
+    together are longer than `SETTINGS_CHARS`).
     """
     return database.write(lambda connection: change_settings_in(connection, user_email, conversation_id, changes))
 
@@ -243,10 +235,8 @@ def change_settings_in(
 def move_conversation(*, database: Database, user_email: str, conversation_id: str, workspace_id: str) -> None:
     """Put a conversation into another workspace of the same domain.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        WorkspaceNotFoundError: this user has no such workspace.
-        InvalidChangeError: the workspace belongs to another domain.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin), WorkspaceNotFoundError (this user has no
+    such workspace), InvalidChangeError (the workspace belongs to another domain).
     """
 
     def job(connection: Connection) -> None:
@@ -268,10 +258,8 @@ def move_conversation(*, database: Database, user_email: str, conversation_id: s
 def delete_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Move a conversation to the bin, from where `restore_conversation` restores it unchanged.
 
-    A temporary conversation is hidden at once and erased by the next purge.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin already.
+    A temporary conversation is hidden at once and erased by the next purge. Raises ConversationNotFoundError (missing,
+    somebody else's, or in the bin already).
     """
 
     def job(connection: Connection) -> None:
@@ -284,8 +272,7 @@ def delete_conversation(*, database: Database, user_email: str, conversation_id:
 def restore_conversation(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Restore a conversation from the bin; one that is not in the bin stays as it is.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or a temporary one, which never gets into the bin.
+    Raises ConversationNotFoundError (missing, somebody else's, or a temporary one, which never gets into the bin).
     """
     c = conversations.c
     own = and_(_own(user_email, conversation_id), c.incomplete_since.is_(None), c.expires_at.is_(None))
@@ -307,9 +294,8 @@ def add_conversation(
 ) -> None:
     """Store a conversation under an id that the caller made; an existing one stays as it is.
 
-    Raises:
-        WorkspaceNotFoundError: this user has no such workspace.
-        InvalidChangeError: the workspace belongs to another domain, or the id is not one of this user's.
+    Raises WorkspaceNotFoundError (this user has no such workspace), InvalidChangeError (the workspace belongs to
+    another domain, or the id is not one of this user's).
     """
     require_own_id(conversation_id, user_email=user_email)
     values = {"conversation_id": conversation_id, "user_email": user_email, "domain": domain or "assistant"}
@@ -348,10 +334,8 @@ def set_friendly_id(
 ) -> None:
     """Give a live conversation exactly this friendly id; one that it had goes on leading to it.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        FriendlyIdTakenError: another conversation of this user has it.
-        InvalidChangeError: no reference could name it.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin), FriendlyIdTakenError (another
+    conversation of this user has it), InvalidChangeError (no reference could name it).
     """
     if not is_friendly_id(conversation_friendly_id):
         raise InvalidChangeError(say("malformed_id"))
@@ -421,9 +405,8 @@ FLAGS = ("none", "red", "orange", "yellow", "green", "blue", "purple")
 def set_flag(*, database: Database, user_email: str, conversation_id: str, flag: str) -> None:
     """Give a conversation one of `FLAGS`.
 
-    Raises:
-        InvalidChangeError: there is no such flag.
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises InvalidChangeError (there is no such flag), ConversationNotFoundError (missing, somebody else's, or in the
+    bin).
     """
     if flag not in FLAGS:
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
@@ -434,8 +417,7 @@ def set_flag(*, database: Database, user_email: str, conversation_id: str, flag:
 def set_pinned(*, database: Database, user_email: str, conversation_id: str, pinned: bool) -> None:
     """Pin a conversation, or take its pin away; one that is pinned already keeps the time of its pin.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin).
     """
 
     def job(connection: Connection) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, select
 from typing_extensions import TypedDict
 
 from database.changes import CONVERSATION, record
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
+from database.engine.statements import insert_rows
 from database.engine.text import storable
 from database.schema import conversation_tags, conversations
 from sentences import say
@@ -76,8 +77,7 @@ def set_tags(*, database: Database, user_email: str, conversation_id: str, tags:
 def insert_tags(connection: Connection, tags: Sequence[str], *, user_email: str, conversation_id: str) -> None:
     """Store tags of a conversation that has none, within the caller's transaction."""
     rows = [{"conversation_id": conversation_id, "tag": tag, "user_email": user_email} for tag in tags]
-    if rows:
-        connection.execute(insert(conversation_tags), rows)
+    insert_rows(connection, conversation_tags, rows)
 
 
 def count_tags(*, database: Database, user_email: str, domain: str) -> list[TagCount]:

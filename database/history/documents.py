@@ -53,13 +53,8 @@ def conversation_documents(*, database: Database, user_email: str, conversation_
 
 
 def _newest_first(connection: Connection, conversation_id: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    query = (
-        select(_m.seq, _m.message_id, _m.message_short_hash, _m.sender, *(_d[name] for name in FIELDS))
-        .join(messages, _m.message_id == _d.message_id)
-        .where(live_in(conversation_id), _m.has_documents == 1, _SHOWN_VERSION)
-        .order_by(_m.ordinal.desc(), _d.position)
-    )
-    found = connection.execute(query).all()
+    message_columns = (_m.seq, _m.message_id, _m.message_short_hash, _m.sender)
+    found = connection.execute(_named_in(conversation_id, *message_columns)).all()
     indexes = places_of(connection, list({row.seq for row in found}))
     for seq, message_id, short_hash, sender, *values in found:
         message = {
@@ -71,6 +66,16 @@ def _newest_first(connection: Connection, conversation_id: str) -> Iterator[tupl
         yield shown(zip(FIELDS, values, strict=True)), message
 
 
+def _named_in(conversation_id: str, *message_columns: Any) -> Select[Any]:
+    """What the live messages on the active path name, the newest message first: columns of these, then `FIELDS`."""
+    return (
+        select(*message_columns, *(_d[name] for name in FIELDS))
+        .join(messages, _m.message_id == _d.message_id)
+        .where(live_in(conversation_id), _m.has_documents == 1, _SHOWN_VERSION)
+        .order_by(_m.ordinal.desc(), _d.position)
+    )
+
+
 def latest_documents(
     *, database: Database, user_email: str, conversation_id: str, without: str
 ) -> list[dict[str, Any]]:
@@ -78,20 +83,8 @@ def latest_documents(
 
     without: the message (message_id) whose documents don't count.
     """
-    query = (
-        select(*(_d[name] for name in FIELDS))
-        .join(messages, _m.message_id == _d.message_id)
-        .where(
-            live_in(conversation_id),
-            _m.user_email == user_email,
-            _m.has_documents == 1,
-            _m.message_id != without,
-            _d.relative_path.is_not(None),
-            _d.used == 1,
-            _SHOWN_VERSION,
-        )
-        .order_by(_m.ordinal.desc(), _d.position)
-    )
+    others = (_m.user_email == user_email) & (_m.message_id != without)
+    query = _named_in(conversation_id).where(others, _d.relative_path.is_not(None), _d.used == 1)
     latest: dict[str, dict[str, Any]] = {}
     with database.reading() as connection:
         for values in connection.execute(query):

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select,
 
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.statements import while_asking
+from database.engine.statements import insert_rows, while_asking
 from database.history.references import store_report_in
 from database.history.summary import forget_summary
 from database.messages.message import rows_where
@@ -62,10 +62,6 @@ def _variant(thing_id: str) -> Where:
     return message_variants, (_v.message_id == message_id) & (_v.number == int(number))
 
 
-def _edit(thing_id: str) -> Where:
-    return message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])
-
-
 def _identity(thing_id: str) -> Where:
     message_id, _, number = thing_id.partition(" ")
     return imported_messages, (_im.message_id == message_id) & (_im.number == int(number))
@@ -81,7 +77,7 @@ _ROWS: Mapping[str, Callable[[str], Where]] = {
     "source": lambda thing_id: (imported_conversations, imported_conversations.c.conversation_id == thing_id),
     "message": lambda thing_id: (messages, _m.message_id == thing_id),
     "variant": _variant,
-    "edit": _edit,
+    "edit": lambda thing_id: (message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])),
     "identity": _identity,
     "tag": _tag,
 }
@@ -154,8 +150,7 @@ class Notes:
         return {**which, "conversation_id": self.conversation_id, "former": dict(former), "became": dict(became)}
 
     def _insert(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self.connection.execute(insert(imported_changes), rows)
+        insert_rows(self.connection, imported_changes, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +205,7 @@ def note_said(notes: Notes, said: Iterable[tuple[Mapping[str, Any], Iterable[int
         for row, numbers in while_asking(notes.connection, said)
         for place, number in enumerate(numbers)
     ]
-    if rows:
-        notes.connection.execute(insert(imported_messages), rows)
+    insert_rows(notes.connection, imported_messages, rows)
 
 
 def digest_of_said(text: str, edited_at: str | None) -> str:

@@ -53,6 +53,7 @@ from .importing import (
     ImportedConversation,
     ImportedFile,
     Message,
+    Room,
     add_stored_messages,
     numbers_of,
     thread_rows,
@@ -207,23 +208,17 @@ class _Update:
         self._choose(said, places.forked)
 
     def _add(self, new: Sequence[tuple[ImportedActivity, Message | None]]) -> None:
-        own = {"user_email": self.user_email, "conversation_id": self.conversation_id}
-        stored = insert_activities(self.connection, [each.activity for each, _ in new], **own)
+        room = Room(self.user_email, self.conversation_id, self.friendly_id, self.last_ordinal)
+        stored = insert_activities(self.connection, [each.activity for each, _ in new], **room.own)
         pairs = [(message, row) for (_, message), row in zip(new, stored, strict=True) if message is not None]
         self.notes.added("activity", [each.activity.activity_id for each, message in new if message is None])
         if not pairs:
             return
-        rows = add_stored_messages(
-            self.connection,
-            [message for message, _ in pairs],
-            [row for _, row in pairs],
-            friendly_id=self.friendly_id,
-            last_ordinal=self.last_ordinal,
-            **own,
-        )
+        said, activities_of = [message for message, _ in pairs], [row for _, row in pairs]
+        rows = add_stored_messages(self.connection, said, activities_of, room)
         self.last_ordinal += len(rows)
         self.added = [row["message_id"] for row in rows]
-        note_said(self.notes, zip(rows, (numbers_of(message) for message, _ in pairs), strict=True))
+        note_said(self.notes, zip(rows, map(numbers_of, said), strict=True))
 
     def _choose(self, said: Sequence[Message], forked: set[str]) -> None:
         """Let the path be that of the file, unless the person went on here."""

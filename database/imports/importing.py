@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
@@ -84,6 +84,20 @@ class NewConversation(_Head):
     workspace_id: str | None = None
 
 
+class Room(NamedTuple):
+    """The conversation in which messages are stored, behind those that it has. last_ordinal: of the last of these."""
+
+    user_email: str
+    conversation_id: str
+    friendly_id: str | None
+    last_ordinal: int = 0
+
+    @property
+    def own(self) -> dict[str, str]:
+        """Its owner and its id."""
+        return {"user_email": self.user_email, "conversation_id": self.conversation_id}
+
+
 def import_conversations(
     connection: Connection,
     new: Sequence[NewConversation],
@@ -100,12 +114,10 @@ def import_conversations(
     said, rows = [message for each in new for message in each.messages], list[dict[str, Any]]()
     heads, born = list[tuple[Mapping[str, Any], str | None]](), list[tuple[str, NewActivity]]()
     for each in new:
-        own = {"user_email": user_email, "conversation_id": each.conversation_id}
+        room = Room(user_email, each.conversation_id, each.friendly_id)
         activities_of = [_activity(message, user_email) for message in while_asking(connection, each.messages)]
-        its = _message_rows(
-            connection, each.messages, activities_of, friendly_id=each.friendly_id, taken=(), last_ordinal=0, **own
-        )
-        named = {**own, "conversation_friendly_id": each.friendly_id}
+        its = _message_rows(connection, each.messages, activities_of, room)
+        named = {**room.own, "conversation_friendly_id": each.friendly_id}
         heads.append(({**named, **each.columns, **_on_path(its)}, each.workspace_id))
         born += [(each.conversation_id, activity) for activity in activities_of]
         rows += its
@@ -143,60 +155,24 @@ def import_conversation(
     return import_conversations(connection, [new], user_email=user_email)
 
 
-def _store_messages(
-    connection: Connection,
-    imported: Sequence[Message],
-    stored: Sequence[StoredActivity],
-    *,
-    user_email: str,
-    conversation_id: str,
-    friendly_id: str | None,
-) -> list[dict[str, Any]]:
-    """Store messages whose activities are stored, with all that belongs to them; their rows."""
-    own = {"user_email": user_email, "conversation_id": conversation_id}
-    rows = _message_rows(connection, imported, stored, friendly_id=friendly_id, taken=(), last_ordinal=0, **own)
-    _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
-    _insert_messages(connection, imported, rows, stored, user_email=user_email)
-    return rows
-
-
-def add_messages(
-    connection: Connection,
-    imported: Sequence[Message],
-    *,
-    user_email: str,
-    conversation_id: str,
-    friendly_id: str | None,
-    last_ordinal: int,
-) -> list[dict[str, Any]]:
+def add_messages(connection: Connection, imported: Sequence[Message], room: Room) -> list[dict[str, Any]]:
     """Store further messages behind all that a conversation has; their rows. The caller chooses the path and counts."""
-    own = {"user_email": user_email, "conversation_id": conversation_id}
-    stored = insert_activities(connection, [_activity(message, user_email) for message in imported], **own)
-    return add_stored_messages(connection, imported, stored, friendly_id=friendly_id, last_ordinal=last_ordinal, **own)
+    born = [_activity(message, room.user_email) for message in imported]
+    return add_stored_messages(connection, imported, insert_activities(connection, born, **room.own), room)
 
 
 def add_stored_messages(
-    connection: Connection,
-    imported: Sequence[Message],
-    stored: Sequence[StoredActivity],
-    *,
-    user_email: str,
-    conversation_id: str,
-    friendly_id: str | None,
-    last_ordinal: int,
+    connection: Connection, imported: Sequence[Message], stored: Sequence[StoredActivity], room: Room
 ) -> list[dict[str, Any]]:
     """`add_messages` for messages whose activities are stored. A short hash that is taken is made anew."""
-    own = {"user_email": user_email, "conversation_id": conversation_id}
     short_hash = messages.c.message_short_hash
-    bearing = select(short_hash).where(messages.c.conversation_id == conversation_id, short_hash.is_not(None))
+    bearing = select(short_hash).where(messages.c.conversation_id == room.conversation_id, short_hash.is_not(None))
     taken = frozenset(connection.execute(bearing).scalars())
     imported = [
         {**each, "message_short_hash": None} if each.get("message_short_hash") in taken else each for each in imported
     ]
-    rows = _message_rows(
-        connection, imported, stored, friendly_id=friendly_id, taken=taken, last_ordinal=last_ordinal, **own
-    )
-    _insert_messages(connection, imported, rows, stored, user_email=user_email)
+    rows = _message_rows(connection, imported, stored, room, taken=taken)
+    _insert_messages(connection, imported, rows, stored, user_email=room.user_email)
     return rows
 
 
@@ -360,11 +336,11 @@ def _store_imported(
         replace(notes, conversation_id=here if here in friendly_ids else None).added("activity", others)
     for conversation_id, friendly_id in friendly_ids.items():
         pairs = said[conversation_id]
-        own = {"user_email": user_email, "conversation_id": conversation_id}
-        rows = _store_messages(
-            connection, [message for message, _ in pairs], [row for _, row in pairs], friendly_id=friendly_id, **own
-        )
-        numbered = zip(rows, (numbers_of(message) for message, _ in pairs), strict=True)
+        its, activities_of = [message for message, _ in pairs], [row for _, row in pairs]
+        rows = _message_rows(connection, its, activities_of, Room(user_email, conversation_id, friendly_id))
+        _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
+        _insert_messages(connection, its, rows, activities_of, user_email=user_email)
+        numbered = zip(rows, map(numbers_of, its), strict=True)
         note_said(replace(notes, conversation_id=conversation_id), numbered)
 
 
@@ -568,25 +544,21 @@ def _message_rows(
     connection: Connection,
     imported: Sequence[Message],
     born: Sequence[NewActivity | StoredActivity],
+    room: Room,
     *,
-    user_email: str,
-    conversation_id: str,
-    friendly_id: str | None,
-    taken: Iterable[str],
-    last_ordinal: int,
+    taken: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """The rows of messages without their `seq`, which the store gives their activities."""
     hashes = {message["message_short_hash"] for message in imported if message.get("message_short_hash")}.union(taken)
-    own = {"user_email": user_email, "conversation_id": conversation_id}
     questions: dict[str | None, str] = {}
     rows: list[dict[str, Any]] = []
     for message, activity in zip(while_asking(connection, imported), born, strict=True):
         text, short_hash = storable(message["text"]), message.get("message_short_hash")
-        if short_hash is None and friendly_id is not None:
-            short_hash = unique_message_short_hash(friendly_id, text, hashes)
+        if short_hash is None and room.friendly_id is not None:
+            short_hash = unique_message_short_hash(room.friendly_id, text, hashes)
             hashes.add(short_hash)
         given = {"message_id": activity.activity_id, "text": text, "message_short_hash": short_hash}
-        row = {**own, **given, "ordinal": last_ordinal + len(rows) + 1, **_said(message)}
+        row = {**room.own, **given, "ordinal": room.last_ordinal + len(rows) + 1, **_said(message)}
         # Several answers in a row are answers to the same question.
         answered = None if row["sender"] == "user" else questions.get(row["branch_id"])
         row["in_answer_to"] = message.get("in_answer_to", answered)

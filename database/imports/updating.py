@@ -34,7 +34,7 @@ from database.search import index as fulltext_index
 
 from .arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion, message_to_store
 from .changes import Notes
-from .importing import add_messages
+from .importing import Room, add_messages
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50
@@ -205,14 +205,8 @@ class _Update:
             questions[message_id] = message_id if message.sender == "user" else questions.get(parent or "")
             stored["in_answer_to"] = None if message.sender == "user" else questions[message_id]
             made.append(stored)
-        rows = add_messages(
-            self.connection,
-            made,
-            user_email=self.user_email,
-            conversation_id=self.conversation_id,
-            friendly_id=self.friendly_id,
-            last_ordinal=self.last_ordinal,
-        )
+        room = Room(self.user_email, self.conversation_id, self.friendly_id, self.last_ordinal)
+        rows = add_messages(self.connection, made, room)
         self.last_ordinal += len(rows)
         unchosen = select(_m.message_id).where(_m.message_id.in_(set(self.forked.values())), _m.chosen_branch.is_(None))
         for message_id in self.connection.execute(unchosen).scalars().all():

@@ -15,8 +15,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.schema import conversation_workspaces, imported_changes, imports, workspaces
-from database.workspaces.default import DEFAULT_WORKSPACE_COLOR
-from database.workspaces.repository import access_workspace, record_created
+from database.workspaces.repository import DEFAULT_WORKSPACE_COLOR, access_workspace, record_created
 from sentences import say
 
 from .changes import CHANGED_SINCE, Change, Notes

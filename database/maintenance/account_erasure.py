@@ -77,11 +77,8 @@ def close_account(*, database: Database, user_email: str, by: Actor | None = Non
     """Permanently disable an account and hide its conversations and shared links.
 
     `erase_account` then erases its data. Closing twice changes nothing. by: the administrator who does, if it is
-    not the person.
-
-    Raises:
-        UserNotFoundError: there is no such account.
-        LastAdministratorError: it is the only administrator who can log in, and there are other accounts.
+    not the person. Raises UserNotFoundError (there is no such account), LastAdministratorError (it is the only
+    administrator who can log in, and there are other accounts).
     """
     key, moment = account_key(user_email), now_iso()
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, exists, func, insert, select, update
 
 from database.engine.database import Database, Urgency
+from database.engine.statements import insert_rows
 from database.schema import attachments, file_passages, passage_vectors
 
 from .owned import PASSAGES
-from .vector_model import FILES
+from .vectors import FILES
 
 _AT_ONCE = 200
 _a, _p, _v = attachments.c, file_passages.c, passage_vectors.c
@@ -164,8 +165,7 @@ def store_vectors(made: Mapping[int, Sequence[bytes]], *, database: Database) ->
             for number, owner in owners.items()
             for codes in made[number]
         ]
-        if rows:
-            connection.execute(insert(passage_vectors), rows)
+        insert_rows(connection, passage_vectors, rows)
         connection.execute(update(file_passages).where(_p.passage_id.in_(owners)).values(embedded=1))
 
     database.write(job, urgency=Urgency.INDEX)

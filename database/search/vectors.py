@@ -1,8 +1,9 @@
-"""The queue of messages that need vectors, which `search.meaning` makes asynchronously."""
+"""The queue of messages that need vectors, which `search.meaning` makes asynchronously, and by which model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, select
 
@@ -10,7 +11,33 @@ from database.engine.database import Database
 from database.engine.statements import insert_rows
 from database.messages.message import MessageRow
 from database.messages.neighbours import behind_on_branch
-from database.schema import message_vectors, messages, unembedded_messages
+from database.schema import message_vectors, messages, search_state, unembedded_messages
+
+
+@dataclass(frozen=True, slots=True)
+class VectorModel:
+    """The model of the vectors of messages, of files or of documents.
+
+    prefix: of the row of `search_state` that names the model.
+    """
+
+    prefix: str
+
+    def is_current(self, connection: Connection, model: str) -> bool:
+        """Whether the stored vectors come from `model`."""
+        named = select(search_state.c.name).where(search_state.c.name == self.prefix + model)
+        return connection.execute(named).first() is not None
+
+    def set(self, connection: Connection, model: str) -> None:
+        """Store that the vectors come from `model`; the caller deletes those of the former one."""
+        former = search_state.c.name.startswith(self.prefix, autoescape=True)
+        connection.execute(delete(search_state).where(former))
+        connection.execute(insert(search_state).values(name=self.prefix + model, indexed_seq=0))
+
+
+MESSAGES = VectorModel("vectors:")
+FILES = VectorModel("passage_vectors:")
+DOCUMENTS = VectorModel("document_vectors:")
 
 
 def queue_vectors(connection: Connection, seqs: Sequence[int]) -> None:

@@ -16,7 +16,6 @@ from database.activities.renaming import renamed
 from database.activities.storing import NewActivity, Place, insert_activities, new_activity_id
 from database.conversations.consent import CONSENT
 from database.conversations.conversation import ConversationRow, record_listed
-from database.conversations.deletion import erase_incomplete
 from database.conversations.friendly_ids import assign_friendly_id
 from database.conversations.repository import created_before, insert_conversation, new_conversation_id, read_live
 from database.conversations.tags import insert_tags
@@ -24,6 +23,7 @@ from database.conversations.titles import copy_title, heuristic_title, words_for
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
+from database.engine.statements import insert_rows
 from database.history.branches import branches_of, on_path
 from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
@@ -94,13 +94,6 @@ def _being_written(connection: Connection, message_ids: Mapping[str, str], origi
         parts += part_rows(copy, told_parts(events), version=version)
         documents += document_rows(copy, told_documents(events), user_email=user_email, version=version)
     return [(message_parts, parts), (document_references, documents)]
-
-
-def insert_cloned_rows(connection: Connection, cloned: ClonedRows) -> None:
-    """Store them; the copies themselves are there already."""
-    for table, rows in cloned:
-        if rows:
-            connection.execute(insert(table), list(rows))
 
 
 def _copied(connection: Connection, fields: dict[str, Any], message_ids: Mapping[str, str]) -> dict[str, Any]:
@@ -201,11 +194,9 @@ def clone_conversation(
 
     A running answer is copied as far as it got, and marked as interrupted. Variants of answers, earlier texts of
     messages, and the other activities of the conversation are copied too. client_id: the clone of this conversation
-    that was made under it before is returned. kind: the word in brackets behind the title.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        ConflictError: the clone of this client_id is still being made, or was deleted.
+    that was made under it before is returned. kind: the word in brackets behind the title. Raises
+    ConversationNotFoundError (missing, somebody else's, or in the bin), ConflictError (the clone of this client_id is
+    still being made, or was deleted).
     """
     store = database
     with store.reading() as connection:
@@ -228,12 +219,9 @@ def fork_conversation(
     A copy has no branches, only the messages that lead to this one, and the other activities that stand between them
     or right behind it. A summary that covers later messages, or another
     branch, is not copied. client_id: the fork at this message that was made under it before is returned. kind: the
-    word in brackets behind the title.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        MessageNotFoundError: it has no such live message.
-        ConflictError: the fork of this client_id is still being made, or was deleted.
+    word in brackets behind the title. Raises ConversationNotFoundError (missing, somebody else's, or in the bin),
+    MessageNotFoundError (it has no such live message), ConflictError (the fork of this client_id is still being made,
+    or was deleted).
     """
     store = database
     with store.reading() as connection:
@@ -265,11 +253,6 @@ def _filled(store: Database, copy: _Copy) -> ConversationRow:
         job = partial(_add, copy=copy, order=ids, rows=rows, others=others, cloned=cloned)
         store.write(job, urgency=Urgency.INDEX)
     return store.write(lambda connection: _reveal(connection, copy))
-
-
-def remove_unfinished_clones(*, database: Database) -> int:
-    """At the start of a server: erase clones that a crash left unfinished; how many."""
-    return erase_incomplete(database=database)
 
 
 def _live_messages(conversation_id: str, *columns: Any) -> Select[Any]:
@@ -488,7 +471,8 @@ def _add(
     gone = {new.seq: row["deleted_at"] for row, new in zip(rows, stored, strict=True) if row["deleted_at"]}
     for seq, deleted_at in gone.items():
         connection.execute(update(activities).where(_a.seq == seq).values(deleted_at=deleted_at))
-    insert_cloned_rows(connection, cloned)
+    for table, own in cloned:
+        insert_rows(connection, table, own)
     copies = [copy.message_ids[row["message_id"]] for row in rows]
     for having, column in _MARKS:
         if any(table is having and of_table for table, of_table in cloned):

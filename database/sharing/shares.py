@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, insert, select
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select
 
 from database.accounts.secret_tokens import derived_secret, fingerprint
 from database.conversations.conversation import head_even_in_bin
@@ -28,10 +28,10 @@ from database.engine.errors import (
     ShareOutdatedError,
 )
 from database.history.attachments import Attachment
-from database.schema import conversations, shares, users
+from database.messages.message import live_in_any_branch
+from database.schema import IS_FILE, attachments, conversations, message_parts, messages, shares, users
 from sentences import say
 
-from .shared_files import ShareableFile, shareable_files, shared_file
 from .snapshots import (
     MESSAGES_A_PAGE,
     Choice,
@@ -42,12 +42,71 @@ from .snapshots import (
     is_whole,
     read_chosen_files,
     read_page,
+    shown_in,
     take_snapshot,
 )
 
+_a, _m, _p = attachments.c, messages.c, message_parts.c
 _ATTEMPTS = 8
-
 _c = shares.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareableFile:
+    """A file of a message that a new snapshot would show. is_shared: the link shows it as it is now."""
+
+    attachment_id: str
+    name: str
+    media_type: str
+    size: int
+    is_shared: bool
+
+
+def shareable_files(
+    connection: Connection, *, user_email: str, conversation_id: str, shared: Collection[str] = ()
+) -> list[ShareableFile]:
+    """The files that a new snapshot could show, each once, in order of the messages.
+
+    shared: the ids of those that the present one shows.
+    """
+    columns = (_a.attachment_id, _a.name, _a.media_type, _a.size)
+    query = (
+        select(*columns)
+        .join(message_parts, _p.attachment_id == _a.attachment_id)
+        .join(messages, _m.message_id == _p.message_id)
+        .where(
+            shown_in(conversation_id, user_email=user_email),
+            _m.has_parts == 1,
+            _p.version == func.coalesce(_m.chosen_variant, 1),
+            IS_FILE,
+            _a.user_email == user_email,
+        )
+        .order_by(_m.ordinal, _p.part_id)
+    )
+    found = {row.attachment_id: row._asdict() for row in connection.execute(query)}
+    return [ShareableFile(**fields, is_shared=fields["attachment_id"] in shared) for fields in found.values()]
+
+
+def shared_file(
+    connection: Connection, snapshot_id: str, *, user_email: str, conversation_id: str, message_index: int, number: int
+) -> Attachment:
+    """The `number`-th file of a message of the snapshot, if it was chosen and the conversation has it still.
+
+    Raises ShareNotFoundError.
+    """
+    place = (message_index, number)
+    files = read_chosen_files(connection, snapshot_id)
+    chosen = [each["attachment_id"] for each in files if (each["message_index"], each["number"]) == place]
+    in_use = exists().where(
+        _p.attachment_id == _a.attachment_id,
+        _p.message_id == _m.message_id,
+        live_in_any_branch(conversation_id),
+    )
+    query = select(*(_a[name] for name in Attachment.__dataclass_fields__))
+    row = connection.execute(query.where(_a.attachment_id.in_(chosen), _a.user_email == user_email, in_use)).first()
+    if row is None:
+        raise ShareNotFoundError
+    return Attachment(**row._asdict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +166,10 @@ def share_conversation(
     """Share a conversation as it is now. One that is shared already keeps its link, which shows the new snapshot.
 
     The link changes only where the old one was made with another secret key. show_part: what readers see of the parts
-    of messages; nothing, unless told. files: the ids of the files that readers get, of no others.
-
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
-        AttachmentNotFoundError: one of `files` is no file of a message that the snapshot shows.
-        NotShareableError: temporary, or without a finished message that is not hidden.
-        ConflictError: other requests kept sharing the conversation or withdrawing the link at the same moment.
+    of messages; nothing, unless told. files: the ids of the files that readers get, of no others. Raises
+    ConversationNotFoundError (missing, somebody else's, or in the bin), AttachmentNotFoundError (one of `files` is no
+    file of a message that the snapshot shows), NotShareableError (temporary, or without a finished message that is not
+    hidden), ConflictError (other requests kept sharing the conversation or withdrawing the link at the same moment).
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
@@ -140,8 +196,7 @@ def share_conversation(
 def preview_share(*, database: Database, user_email: str, conversation_id: str, secret_key: str) -> SharePreview:
     """Whether and since when a conversation is shared, and what sharing it now would show.
 
-    Raises:
-        ConversationNotFoundError: missing, somebody else's, or in the bin.
+    Raises ConversationNotFoundError (missing, somebody else's, or in the bin).
     """
     own = {"user_email": user_email, "conversation_id": conversation_id}
     with database.reading() as connection:
@@ -164,9 +219,7 @@ def list_shares(*, database: Database, user_email: str, secret_key: str) -> list
 def revoke_share(*, database: Database, user_email: str, conversation_id: str) -> None:
     """Delete the link of a conversation, also of one in the bin.
 
-    Raises:
-        ConversationNotFoundError: missing, or somebody else's.
-        ShareNotFoundError: it is not shared.
+    Raises ConversationNotFoundError (missing, or somebody else's), ShareNotFoundError (it is not shared).
     """
 
     def job(connection: Connection) -> None:
@@ -182,8 +235,7 @@ def revoke_share(*, database: Database, user_email: str, conversation_id: str) -
 def read_share(*, database: Database, token: str, after: int = 0, limit: int = MESSAGES_A_PAGE) -> SharedPage:
     """The messages after number `after` of the snapshot behind `token`: at most `limit`, fewer where they are long.
 
-    Raises:
-        ShareNotFoundError: unknown or revoked, its conversation is in the bin, or its owner's account is disabled.
+    Raises ShareNotFoundError (unknown or revoked, its conversation is in the bin, or its owner's account is disabled).
     """
     with database.reading() as connection:
         row = _opened(connection, token)
@@ -202,9 +254,8 @@ def read_share(*, database: Database, token: str, after: int = 0, limit: int = M
 def read_shared_file(*, database: Database, token: str, snapshot: str, message_index: int, number: int) -> Attachment:
     """The `number`-th file of a message of the snapshot behind `token`, if it was chosen.
 
-    Raises:
-        ShareNotFoundError: as `read_share`; the file was not chosen, or the conversation has it no more.
-        ShareOutdatedError: the link shows another snapshot by now, which may have another file there.
+    Raises ShareNotFoundError (as `read_share`; the file was not chosen, or the conversation has it no more),
+    ShareOutdatedError (the link shows another snapshot by now, which may have another file there).
     """
     with database.reading() as connection:
         row = _opened(connection, token)

@@ -12,14 +12,19 @@ from sqlalchemy import Connection
 from database.activities.reading import Activity, find_activity, live_activities, read_activities
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities
 from database.agents.inbox import deliver
-from database.changes import ACTIVITY, record
-from database.conversations.conversation import ConversationHead, access_head
+from database.changes import ACTIVITY, CONVERSATION, MESSAGE, record
+from database.conversations.conversation import ConversationHead, access_head, touch
+from database.conversations.titles import heuristic_title
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import InvalidChangeError
+from database.engine.text import storable
 from database.history.references import add_to_report
 from database.history.threads import place_below, place_in, thread_of_session
-from database.turns.unanswered import store_posted_message
+from database.messages.hashes import TakenHashes
+from database.search.vectors import renew_vectors_of_title
+from database.turns.leases import inserted_lease
+from database.turns.turns import insert_messages, message_row, name_conversation
 from sentences import say
 
 ActorType = Literal["user", "assistant", "agent", "system"]
@@ -128,17 +133,38 @@ def _place(connection: Connection, head: ConversationHead, new: NewActivity, pos
 def _store_message(
     connection: Connection, head: ConversationHead, stored: StoredActivity, post: Post, *, created_at: str
 ) -> None:
-    actor = post.actor
-    is_answer = post.answer_config is not None
-    store_posted_message(
-        connection,
+    """Store the message of an activity behind all others. The first message of a conversation names it."""
+    text, actor, is_answer = storable(post.text or ""), post.actor, post.answer_config is not None
+    # A first turn that is running names the conversation, and then gives all messages their hashes.
+    is_first = head.friendly_id is None and head.running_message_id is None
+    if is_first:
+        head = name_conversation(connection, head, title=heuristic_title(text))
+    short_hash = head.friendly_id and TakenHashes(connection, head.conversation_id).give(head.friendly_id, text)
+    row = message_row(
         head,
         stored,
-        text=post.text or "",
+        ordinal=head.last_ordinal + 1,
+        sender="model" if is_answer else "user",
+        text=text,
+        status="complete",
+        config=dict(post.answer_config or {}),
+        message_short_hash=short_hash,
+        branch_id=head.branch_id,
         created_at=created_at,
         source_agent_id=None if is_answer else actor.agent_id,
         source_agent_title=None if is_answer or actor.type == "user" else actor.name,
-        answer_config=post.answer_config,
+        **inserted_lease(None),
     )
+    insert_messages(connection, [row])
+    counts = {"message_count": head.message_count + 1, "last_ordinal": head.last_ordinal + 1}
+    touch(connection, head.conversation_id, title=head.title, **counts)
+    where = {"user_email": head.user_email, "conversation_id": head.conversation_id}
+    record(connection, MESSAGE, "created", ids=[stored.activity_id], fields={}, **where)
+    if is_first:
+        renew_vectors_of_title(connection, head.conversation_id)
+        names = {"title": head.title, "conversation_friendly_id": head.friendly_id}
+        record(
+            connection, CONVERSATION, "changed", user_email=head.user_email, ids=[head.conversation_id], fields=names
+        )
     if post.references:
         add_to_report(connection, post.references, message_id=stored.activity_id, user_email=head.user_email)

@@ -12,12 +12,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
 from database.changes import CONVERSATION, TURN, Told, record_all
 from database.conversations.conversation import ConversationHead, head_even_in_bin, heads_even_in_bin, touch_each
 from database.conversations.friendly_ids import Nameless, assign_friendly_ids
 from database.conversations.titles import heuristic_title, words_for_title
+from database.engine.statements import insert_rows
 from database.engine.text import storable
 from database.history.references import store_report_in
 from database.messages.documents import store_documents, told_documents
@@ -211,8 +212,7 @@ def _store_answers(connection: Connection, closings: Sequence[_Closing]) -> None
             )
         _store_lost_report(connection, turn)
     STORE_RESPONSE.run_each(connection, rows)
-    if parts:
-        connection.execute(insert(message_parts), parts)
+    insert_rows(connection, message_parts, parts)
 
 
 def _store_lost_report(connection: Connection, turn: AbandonedTurn) -> None:

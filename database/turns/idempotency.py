@@ -49,9 +49,8 @@ def refuse_message_sent_before(
 ) -> None:
     """Does nothing when no message of the user has this id.
 
-    Raises:
-        AlreadySentError: the same text was sent to this conversation under this id; it names the answer.
-        ConflictError: the id belongs to a message of another text or another conversation.
+    Raises AlreadySentError (the same text was sent to this conversation under this id; it names the answer),
+    ConflictError (the id belongs to a message of another text or another conversation).
     """
     sent = _SENT.row(connection, owner=user_email, client=client_message_id)
     if sent is None:
@@ -67,9 +66,8 @@ def refuse_message_sent_before(
 def refuse_attempt_sent_before(connection: Connection, *, message_id: str, client_message_id: str) -> None:
     """The same for an answer that is made again: the id is looked for among the attempts at this answer.
 
-    Raises:
-        AlreadySentError: the latest attempt has this id.
-        StreamExpiredError: an earlier attempt has it; its events are gone, its text is a variant.
+    Raises AlreadySentError (the latest attempt has this id), StreamExpiredError (an earlier attempt has it; its events
+    are gone, its text is a variant).
     """
     query = (
         select(message_variants.c.client_message_id)

@@ -68,10 +68,9 @@ from .identity import (
     config_of_answer,
     finished_turn,
 )
-from .leases import LEASE_UNTIL, inserted_lease
+from .leases import LEASE_UNTIL, inserted_lease, note_accepted
 from .tool_calls import record_tool_calls
 from .variants import finish_variant
-from .watching import note_accepted
 
 _RECIPE = "general-discussion"
 _TYPE = "chat_message"

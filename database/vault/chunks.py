@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from database.engine.database import Database, Urgency
+from database.engine.statements import insert_rows
 from database.schema import document_chunks, documents
-from database.search.vector_model import DOCUMENTS
+from database.search.vectors import DOCUMENTS
 
 _d, _k = documents.c, document_chunks.c
 
@@ -68,8 +69,7 @@ def store_chunks(
         connection.execute(delete(document_chunks).where(_k.document_id == document.document_id))
         common = {"document_id": document.document_id, "user_email": document.user_email}
         rows = [{**common, "line_start": first, "line_end": last, "codes": codes} for first, last, codes in chunks]
-        if rows:
-            connection.execute(insert(document_chunks), rows)
+        insert_rows(connection, document_chunks, rows)
 
     database.write(store, urgency=Urgency.INDEX)
 

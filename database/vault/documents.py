@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 
 from database.changes import DOCUMENT, ChangeType, record_each
 from database.engine.database import Database, Urgency
+from database.engine.statements import insert_rows
 from database.schema import (
     document_chunks,
     document_links,
@@ -292,8 +293,7 @@ def _insert_parts(connection: Connection, user_email: str, rows: Sequence[tuple[
         for position, (line, wikilink, file_key, whole_key) in enumerate(row.links)
     ]
     for table, values in ((document_names, names), (document_links, links)):
-        if values:
-            connection.execute(insert(table), values)
+        insert_rows(connection, table, values)
 
 
 def _tell(connection: Connection, user_email: str, rows: dict[str, DocumentRow | None], known: set[str]) -> None:

@@ -1,4 +1,7 @@
-"""Workspaces: the folders of a user's conversations, a tree for each domain."""
+"""Workspaces: the folders of a user's conversations, a tree for each domain.
+
+The default workspace of each user and domain exists before its row is stored.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,68 @@ from database.engine.text import storable
 from database.schema import conversation_workspaces, conversations, workspaces
 from sentences import say
 
-from .default import (
-    DEFAULT_WORKSPACE_COLOR,
-    DEFAULT_WORKSPACE_NAME,
-    WORKSPACE_COLOR,
-    default_workspace_id,
-    domain_of_default,
-    ensure_default_workspace,
-    store_defaults_among,
-)
+DEFAULT_WORKSPACE_NAME = "General"
+DEFAULT_WORKSPACE_COLOR = "primary"
+WORKSPACE_COLOR = r"^#?[a-z0-9-]{1,30}$"
+"""What a colour of a workspace looks like."""
+DEFAULT_PREFIX = "default_"
+"""What the ids of default workspaces begin with; those of others are UUIDs."""
+_DOMAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+def is_domain(text: str) -> bool:
+    """Whether `text` can be the name of a domain."""
+    return _DOMAIN.fullmatch(text) is not None
+
+
+def default_workspace_id(user_email: str, domain: str) -> str:
+    """The id of the default workspace of `user_email` in `domain`."""
+    return f"{DEFAULT_PREFIX}{user_email}_{domain}"
+
+
+def domain_of_default(user_email: str, workspace_id: str) -> str | None:
+    """The domain whose default workspace of `user_email` this is; None where it is another, or there can't be one."""
+    prefix = default_workspace_id(user_email, "")
+    domain = workspace_id.removeprefix(prefix)
+    return domain if workspace_id.startswith(prefix) and is_domain(domain) else None
+
+
+def ensure_default_workspace(connection: Connection, *, user_email: str, domain: str) -> str:
+    """Store the row of the default workspace where it is missing; its id. Runs inside the caller's transaction."""
+    _store_missing(connection, user_email, [domain])
+    return default_workspace_id(user_email, domain)
+
+
+def store_defaults_among(connection: Connection, *, user_email: str, workspace_ids: Collection[str]) -> None:
+    """Store those default workspaces that `workspace_ids` name and that are missing. At most two statements."""
+    found = {domain_of_default(user_email, workspace_id) for workspace_id in workspace_ids}
+    domains = [domain for domain in found if domain is not None]
+    if domains:
+        _store_missing(connection, user_email, domains)
+
+
+def _store_missing(connection: Connection, user_email: str, domains: Collection[str]) -> None:
+    named = {default_workspace_id(user_email, domain): domain for domain in domains}
+    c = workspaces.c
+    query = select(c.workspace_id).where(c.user_email == user_email, c.workspace_id.in_(named))
+    missing = named.keys() - set(connection.execute(query).scalars())
+    if not missing:
+        return
+    moment = now_iso()
+    rows = [
+        {
+            "user_email": user_email,
+            "workspace_id": workspace_id,
+            "workspace_name": DEFAULT_WORKSPACE_NAME,
+            "workspace_color": DEFAULT_WORKSPACE_COLOR,
+            "domain": named[workspace_id],
+            "created_at": moment,
+            "updated_at": moment,
+        }
+        for workspace_id in missing
+    ]
+    connection.execute(insert(workspaces), rows)
+
 
 _LONGEST_NAME = 200
 _COLOR = re.compile(WORKSPACE_COLOR)
@@ -133,9 +189,8 @@ def create_workspace(
 ) -> Workspace:
     """A new workspace below `parent_workspace_id`, or at the top.
 
-    Raises:
-        WorkspaceNotFoundError: this user has no such parent.
-        InvalidChangeError: the name or colour can't be one, or the parent belongs to another domain.
+    Raises WorkspaceNotFoundError (this user has no such parent), InvalidChangeError (the name or colour can't be one,
+    or the parent belongs to another domain).
     """
     moment = now_iso()
     values = {
@@ -184,9 +239,7 @@ def update_workspace(
 ) -> None:
     """Change the given properties; None leaves one as it is.
 
-    Raises:
-        WorkspaceNotFoundError: missing or somebody else's.
-        InvalidChangeError: the name or colour can't be one.
+    Raises WorkspaceNotFoundError (missing or somebody else's), InvalidChangeError (the name or colour can't be one).
     """
     values: dict[str, Any] = {"updated_at": now_iso()}
     if workspace_name is not None:
@@ -231,9 +284,8 @@ def set_workspaces_expanded(
 def move_workspace(*, database: Database, user_email: str, workspace_id: str, parent_workspace_id: str | None) -> None:
     """Move a workspace with its descendants below another one; None: to the top.
 
-    Raises:
-        WorkspaceNotFoundError: one of the two is missing or somebody else's.
-        InvalidChangeError: it would be below itself or in another domain, or it is the default workspace.
+    Raises WorkspaceNotFoundError (one of the two is missing or somebody else's), InvalidChangeError (it would be below
+    itself or in another domain, or it is the default workspace).
     """
 
     def job(connection: Connection) -> None:
@@ -258,11 +310,9 @@ def delete_workspace(
 ) -> RemovedWorkspace:
     """Remove a workspace; its contents go to its parent, or to the default workspace where it has none.
 
-    `database.conversations.workspace_undo.restore_workspace` takes the result and restores the workspace.
-
-    Raises:
-        WorkspaceNotFoundError: missing, somebody else's, or not in `domain`.
-        InvalidChangeError: it is the default workspace.
+    `database.conversations.bulk.restore_workspace` takes the result and restores the workspace. Raises
+    WorkspaceNotFoundError (missing, somebody else's, or not in `domain`), InvalidChangeError (it is the default
+    workspace).
     """
 
     def job(connection: Connection) -> RemovedWorkspace:
@@ -299,8 +349,7 @@ def delete_workspace(
 def get_workspace_path(*, database: Database, user_email: str, workspace_id: str) -> list[dict[str, str]]:
     """`{workspace_id, workspace_name}` of the workspaces from the top down to this one.
 
-    Raises:
-        WorkspaceNotFoundError: missing or somebody else's.
+    Raises WorkspaceNotFoundError (missing or somebody else's).
     """
     default_domain = domain_of_default(user_email, workspace_id)
     with database.reading() as connection:

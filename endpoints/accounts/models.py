@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonVal
 
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES
 from database.accounts.passwords import LONGEST_PASSWORD
-from database.accounts.roles import MEMBER, Role
+from database.accounts.users import MEMBER, Role
 from endpoints.http.languages import Language
 from endpoints.http.models import (
     Body,

@@ -17,9 +17,9 @@ from flask import Blueprint, abort, make_response, redirect, render_template, re
 from itsdangerous import BadData, URLSafeTimedSerializer
 from werkzeug.wrappers import Response as BaseResponse
 
-from database.accounts import identities, roles, throttle, users
+from database.accounts import identities, throttle, users
 from database.accounts.identities import Identity
-from database.accounts.roles import ADMINISTRATOR, MEMBER, Role
+from database.accounts.users import ADMINISTRATOR, MEMBER, Role
 from database.engine.errors import LastAdministratorError, UserExistsError, UserNotFoundError
 from endpoints.http.errors import (
     AccountConnectedError,
@@ -271,7 +271,7 @@ def _with_role(user: users.UserRow, role: Role | None) -> users.UserRow:
     # Nobody else does it: the person logs in, and the groups decide.
     by = themself(user.user_email)
     try:
-        roles.set_role(database=database, user_email=user.user_email, role=role, by=by, details={"because": "groups"})
+        users.set_role(database=database, user_email=user.user_email, role=role, by=by, details={"because": "groups"})
     except LastAdministratorError:
         log.warning("The only administrator is in none of ANAPHORA_OIDC_ADMIN_GROUPS, and stays administrator")
     return replace(users.get_user(database=database, user_email=user.user_email), password_hash=user.password_hash)

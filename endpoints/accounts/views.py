@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import api_tokens, listing, sessions, throttle, users
 from database.accounts.audit import Actor
-from database.accounts.roles import set_role
+from database.accounts.users import set_role
 from database.engine.errors import UserNotFoundError
 from database.maintenance.account_erasure import close_account
 from endpoints.http import models as http_models

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 from database.conversations import conversation, friendly_ids, listing
 from database.conversations import repository as conversations
 from database.sharing.copying import clone_conversation as clone
-from database.workspaces.default import is_domain
+from database.workspaces.repository import is_domain
 from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.languages import translated

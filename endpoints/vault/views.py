@@ -15,8 +15,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_files
 from endpoints.serving.work_queues import Work, works
-from vault.documents import Document, Excerpt, Vault
-from vault.graph import graph_of
+from vault.documents import Document, Excerpt, Vault, graph_of
 from vault.importing import import_files, packed_files
 from vault.upkeep import JOB
 

@@ -8,7 +8,7 @@ from typing import cast
 from flask import Blueprint
 
 from database.conversations import repository as conversations
-from database.conversations import workspace_undo as undo
+from database.conversations.bulk import restore_workspace as restore_deleted
 from database.workspaces import repository as workspaces
 from endpoints.conversations.views import check_domain
 from endpoints.http import models as http_models
@@ -83,7 +83,7 @@ def delete_workspace(domain: str, workspace_id: str) -> object:
 def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> None:
     """Restore a deleted workspace, with the contents that were not moved elsewhere since."""
     removed = cast("workspaces.RemovedWorkspace", body.model_dump())
-    undo.restore_workspace(**current_user_scope(), domain=check_domain(domain), removed=removed)
+    restore_deleted(**current_user_scope(), domain=check_domain(domain), removed=removed)
 
 
 @blueprint.put("/move_workspace/<workspace_id>")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from database.imports.workspaces import Folder
-from database.workspaces.default import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
+from database.workspaces.repository import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
 from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFEST, MEMORIES, SCHEMA, SETTINGS
 from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files

@@ -411,18 +411,12 @@ def _thread(thread: _Thread) -> dict[str, Any]:
 
 def _columns(conversation: _Conversation) -> dict[str, Any]:
     settings = {name: value for name, value in conversation.settings.items() if name not in PERMISSIONS}
+    copied = ("title", "domain", "flag", "created_at", "updated_at", "pinned_at", "running_summary")
+    flags = ("title_force_set", "archived", "stateless")
     return {
-        "title": conversation.title,
-        "title_force_set": int(conversation.title_force_set),
-        "domain": conversation.domain,
-        "flag": conversation.flag,
-        "created_at": conversation.created_at,
-        "updated_at": conversation.updated_at,
+        **{name: getattr(conversation, name) for name in copied},
+        **{name: int(getattr(conversation, name)) for name in flags},
         "settings": settings,
-        "archived": int(conversation.archived),
-        "stateless": int(conversation.stateless),
-        "pinned_at": conversation.pinned_at,
-        "running_summary": conversation.running_summary,
         "summarised_ordinal": conversation.summarised_messages,
         "memory": {PINNED_CLAIMS: conversation.pinned_claim_ids} if conversation.pinned_claim_ids else {},
     }

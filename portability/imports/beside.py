@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
@@ -30,7 +30,18 @@ from portability.importers.reading.imported import (
 )
 from sentences import say
 
-from .ports import StoreDocument, StoreFiles, StorePart
+from .documents import DocumentStore
+from .files import FileStore
+from .parts import PartStore
+
+
+class Coming(NamedTuple):
+    """An import whose things are stored. failures: gets what stays out of it. after_each: called after each file."""
+
+    which: Import
+    file: ImportFile
+    failures: list[FailedItem]
+    after_each: Callable[[], object]
 
 
 class Beside:
@@ -40,32 +51,22 @@ class Beside:
         self,
         database: Database,
         *,
-        store_document: StoreDocument | None,
-        store_part: StorePart | None,
-        store_files: StoreFiles | None,
+        store_document: DocumentStore | None,
+        store_part: PartStore | None,
+        store_files: FileStore | None,
     ) -> None:
         self._database = database
         self._store_document = store_document
         self._store_part = store_part
         self._store_files = store_files
 
-    def store(
-        self,
-        each: ImportedOther,
-        file: ImportFile,
-        which: Import,
-        failures: list[FailedItem],
-        *,
-        after_each: Callable[[], object],
-    ) -> Stored:
-        """How many things of it are new here, or up to date now; what stays out of it is added to `failures`.
-
-        after_each: called after each of its files. Raises BrokenImportError, StoreError.
-        """
+    def store(self, each: ImportedOther, coming: Coming) -> Stored:
+        """How many things of it are new here, or up to date now. Raises BrokenImportError, StoreError."""
+        which = coming.which
         if isinstance(each, ImportedExport):
-            return self._export(each, file, which, failures, after_each=after_each)
+            return self._export(each, coming)
         if isinstance(each, ImportedPart | ImportedKnowledgeBase):
-            return self._part(each, file, which, failures)
+            return self._part(each, coming)
         if isinstance(each, ImportedWorkspace):
             own: dict[str, Any] = {"user_email": which.user_email, "import_id": which.import_id}
             domain = which.choice.get("domain") or "assistant"
@@ -88,18 +89,11 @@ class Beside:
         """Those of these ids that memories of the person have; none where memories can't be read here."""
         return () if self._store_part is None else self._store_part.known(user_email, ids)
 
-    def _export(
-        self,
-        each: ImportedExport,
-        file: ImportFile,
-        which: Import,
-        failures: list[FailedItem],
-        *,
-        after_each: Callable[[], object],
-    ) -> Stored:
+    def _export(self, each: ImportedExport, coming: Coming) -> Stored:
+        which, failures = coming.which, coming.failures
         own: dict[str, Any] = {"database": self._database, "user_email": which.user_email}
         own["by"] = BroughtBy(which.import_id, which.source if each.formerly is None else AnaphoraImporter.source)
-        own["keep_files"] = self._keep_files_of(each, file, which, failures, after_each=after_each)
+        own["keep_files"] = self._keep_files_of(each, coming)
         try:
             place = which.choice.get("workspace_id")
             stored = import_export(each.content, **own, folders=each.folders, workspace_id=place)
@@ -110,39 +104,31 @@ class Beside:
         imported = 0 if stored.updated or stored.differing else max(stored.conversations, 1)
         return Stored(imported=imported, updated=stored.updated)
 
-    def _keep_files_of(
-        self,
-        export: ImportedExport,
-        file: ImportFile,
-        which: Import,
-        failures: list[FailedItem],
-        *,
-        after_each: Callable[[], object],
-    ) -> KeepFiles | None:
-        """What keeps the files of an export; those that can't be kept are added to `failures`."""
+    def _keep_files_of(self, export: ImportedExport, coming: Coming) -> KeepFiles | None:
+        """What keeps the files of an export; those that can't be kept are failures."""
         store = self._store_files
         if store is None:
             return None
 
         def keep(files: Mapping[str, ExportedFile]) -> Mapping[str, Attachment]:
-            kept, failed = store.of_export(which.user_email, files, export, file, after_each=after_each)
-            failures.extend(failed)
+            owner, file = coming.which.user_email, coming.file
+            kept, failed = store.of_export(owner, files, export, file, after_each=coming.after_each)
+            coming.failures.extend(failed)
             return kept
 
         return keep
 
-    def _part(
-        self, each: ImportedPart | ImportedKnowledgeBase, file: ImportFile, which: Import, failures: list[FailedItem]
-    ) -> Stored:
+    def _part(self, each: ImportedPart | ImportedKnowledgeBase, coming: Coming) -> Stored:
         """Store memories or settings. Those of an archive count as one thing, memories of other files each."""
         if self._store_part is None:
             raise InvalidChangeError(say("import_memories_not_here"))
-        own: dict[str, Any] = {"import_id": which.import_id, "failures": failures}
+        user_email = coming.which.user_email
+        own: dict[str, Any] = {"import_id": coming.which.import_id, "failures": coming.failures}
         if isinstance(each, ImportedPart):
-            return Stored(imported=int(self._store_part(which.user_email, each, **own)))
-        stored, left_out = self._store_part.knowledge_base(which.user_email, each, file, **own)
+            return Stored(imported=int(self._store_part(user_email, each, **own)))
+        stored, left_out = self._store_part.knowledge_base(user_email, each, coming.file, **own)
         if left_out:
-            failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
+            coming.failures.append(FailedItem(each.item, say("import_rows_left_out", count=left_out)))
         return stored
 
 

@@ -110,7 +110,10 @@ class PartStore:
         self._memories = memories
 
     def __call__(self, user_email: str, part: ImportedPart, *, import_id: str, failures: list[FailedItem]) -> bool:
-        """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError."""
+        """Store what is not here yet; whether anything was. Raises BrokenImportError, StoreError.
+
+        failures: gets the references that lead nowhere now.
+        """
         own = _Own(self._database, user_email, import_id)
         if part.item == MEMORIES:
             return any(self._remember(own, part, failures).values())
@@ -138,7 +141,10 @@ class PartStore:
         import_id: str,
         failures: list[FailedItem],
     ) -> tuple[Stored, int]:
-        """See `StorePart`. The file is opened for reading alone."""
+        """Store memories of the first implementation, from a file that is opened for reading alone.
+
+        How many are new and were here; how many rows made no sense.
+        """
         try:
             with file.on_disk(base.member, most=_LARGEST_KNOWLEDGE_BASE, log=_LOG) as path:
                 payload, left_out = read_first_knowledge_base(path, user_email)
@@ -166,7 +172,7 @@ class PartStore:
         return counts
 
     def known(self, user_email: str, ids: Collection[str]) -> Collection[str]:
-        """See `StorePart`."""
+        """Those of these ids that memories of the person, or what groups them, have here. Raises StorageBusyError."""
         result = self._memories(user_email).own_ids(ids)
         if not result.success:
             raise StorageBusyError(" ".join(result.errors))

@@ -19,8 +19,7 @@ from typing import Any
 from database.engine.database import Database
 from database.engine.errors import ConflictError, StoreError
 from database.imports.arriving import ArrivingConversation
-from database.imports.batches import Batch, store_alone, store_batch, store_progress
-from database.imports.filling import erase_filled
+from database.imports.batches import Batch, erase_filled, store_alone, store_batch, store_progress
 from database.imports.repository import (
     ENDED,
     MOST_FAILURES,
@@ -52,9 +51,11 @@ from portability.importers.registry import importer_named
 from sentences import say
 
 from .accepting import delete_stray_uploads, discard_upload
-from .beside import Beside
+from .beside import Beside, Coming
+from .documents import DocumentStore
+from .files import FileStore
+from .parts import PartStore
 from .placing import mended, placed
-from .ports import StoreDocument, StoreFiles, StorePart
 from .reading import (
     Reading,
     ReadItems,
@@ -97,9 +98,9 @@ class ImportRunner:
         *,
         database: Database,
         uploads: Path,
-        store_document: StoreDocument | None = None,
-        store_part: StorePart | None = None,
-        store_files: StoreFiles | None = None,
+        store_document: DocumentStore | None = None,
+        store_part: PartStore | None = None,
+        store_files: FileStore | None = None,
         share: float = 0.8,
         is_alone: Callable[[], bool] = lambda: False,
         process: str = "server",
@@ -156,7 +157,7 @@ class ImportRunner:
         self._tries.pop(which.import_id, None)
         if which.state in ENDED:
             self._close(which.import_id)
-            self._delete_upload(which)
+            discard_upload(which, uploads=self._uploads)
         return which
 
     def run_until_idle(self) -> None:
@@ -335,7 +336,7 @@ class ImportRunner:
             seen.add(arriving.source_id)
             batch.conversations.append(arriving)
 
-    def _keep_files(self, batch: ReadItems, file: ImportFile, which: Import, store: StoreFiles) -> None:
+    def _keep_files(self, batch: ReadItems, file: ImportFile, which: Import, store: FileStore) -> None:
         """Store the files of the messages; each renews the lease, and none is stored of an import that was stopped."""
         for place, each in enumerate(batch.conversations):
             renew = partial(self._advance, which)
@@ -348,7 +349,7 @@ class ImportRunner:
         for each in batch.others:
             name = each.path if isinstance(each, ImportedDocument) else each.item
             try:
-                done = self._beside.store(each, file, which, failures, after_each=partial(self._advance, which))
+                done = self._beside.store(each, Coming(which, file, failures, partial(self._advance, which)))
             except (BrokenImportError, StoreError) as error:
                 failures.append(FailedItem(name, error.message))
             except _FAULTS_OF_AN_ITEM:
@@ -460,9 +461,6 @@ class ImportRunner:
     def _close_all(self) -> None:
         for import_id in list(self._open):
             self._close(import_id)
-
-    def _delete_upload(self, which: Import) -> None:
-        discard_upload(which, uploads=self._uploads)
 
     def _advance(self, which: Import, *, told: bool = False, **values: Any) -> Import:
         return store_progress(database=self._database, which=which, owner=self.owner, told=told, **values)

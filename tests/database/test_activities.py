@@ -22,7 +22,7 @@ from database.engine.errors import (
 from database.history.editing import delete_message
 from database.history.reading import list_messages
 from database.schema import activities, threads
-from database.timeline.arriving import read_arrivals
+from database.timeline.transcript import read_arrivals
 from database.turns.identity import FinishedTurn
 
 pytestmark = pytest.mark.contract
@@ -181,7 +181,7 @@ def test_a_foreign_thread_is_as_missing(database: Database, take_turn: Callable[
 def test_who_follows_a_conversation_gets_past_what_was_deleted(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("database.timeline.arriving._AT_ONCE", 2)
+    monkeypatch.setattr("database.timeline.transcript._AT_ONCE", 2)
     own: dict[str, Any] = {"database": database, "user_email": ANN, "conversation_id": conversation(database)}
     ids = [str(uuid.uuid4()) for _ in range(5)]
     rows = [event(each) for each in ids]

@@ -15,8 +15,8 @@ from database.accounts.users import create_user, modify_user_preference
 from database.activities.knowledge import store_changes
 from database.changes import KINDS, StoredChange, change_kind, changes_after, kept_range, purge_changes, record
 from database.conversations import bulk, deletion, repository
+from database.conversations.bulk import restore_workspace
 from database.conversations.conversation import conversation_metadata
-from database.conversations.workspace_undo import restore_workspace
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError

@@ -16,8 +16,8 @@ from database.conversations.listing import list_conversations
 from database.engine.database import Database
 from database.history.reading import list_messages
 from database.search.indexing import index_pending
+from database.turns.leases import running_turns
 from database.turns.turns import accept_turn, finish_turn
-from database.turns.watching import running_turns
 from search.messages import search_messages
 from search.patterns.expressions import Deadline
 from search.patterns.messages import find_pattern

@@ -38,9 +38,8 @@ from database.messages.message import message_shape
 from database.turns.turns import accept_turn, finish_turn
 from language_models.file_lock import locked
 from language_models.testing import ScriptedChatModel
-from portability.bundles import BRANCHED_VERSION, FORMAT, read_index, zipped_bundle
+from portability.bundles import BRANCHED_VERSION, FORMAT, load_sibling, read_index, zipped_bundle
 from portability.errors import BrokenBundleError, BundleNotFoundError, UnsafeBundleError
-from portability.siblings import load_sibling
 from tests.chat.conftest import ScriptedModels
 from tests.live_server import ROOT
 

@@ -35,7 +35,7 @@ from search.query import parse_query
 from tests.live_server import ROOT
 from tests.postgresql import PostgreSQLServer
 from truth_management_system import PKBConfig, get_database
-from truth_management_system.portability import transfer as knowledge
+from truth_management_system.portability import exporting as knowledge
 from truth_management_system.schema import metadata as knowledge_metadata
 
 ADA = "ada@example.org"

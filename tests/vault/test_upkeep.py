@@ -18,8 +18,7 @@ from tests.vault.conftest import ADA, indexed
 from vault import documents, index, upkeep
 from vault.documents import MappedFolder, Vaults
 from vault.errors import VaultUnavailableError
-from vault.upkeep import VaultIndexing, VaultWatcher, purge_bins
-from vault.verification import mend_vaults, verify_vaults
+from vault.upkeep import VaultIndexing, VaultWatcher, mend_vaults, purge_bins, verify_vaults
 
 
 def paths_of(vault):

@@ -27,8 +27,7 @@ from vault.errors import (
     VersionConflictError,
     VersionMissingError,
 )
-from vault.upkeep import pack_histories
-from vault.verification import verify_vaults
+from vault.upkeep import pack_histories, verify_vaults
 
 
 def text_of(vault, path):

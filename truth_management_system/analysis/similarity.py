@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from language_models.circuit_breaker import begin, finish
 from language_models.errors import ModelError
-from language_models.ports import EmbeddingModel
 from sentences import because, say
 
 from .comparing import Relation, compare
@@ -52,7 +51,9 @@ class Cosines:
                 distinct[start : start + _EMBEDDED_AT_ONCE] for start in range(0, len(distinct), _EMBEDDED_AT_ONCE)
             )
             longest = llm.config.embedding_timeout
-            vectors = [vector for part in parts for vector in _in_time(model, part, longest)]
+            vectors = [
+                vector for part in parts for vector in finish(model, begin(model, model.embed, part), within=longest)
+            ]
         except ModelError as error:
             llm.warn(because("compared_by_words", error.message))
             return
@@ -65,7 +66,3 @@ class Cosines:
         """The similarity of two of the texts; None where there are no vectors."""
         here, there = self._vectors.get(one[:LONGEST_COMPARED]), self._vectors.get(other[:LONGEST_COMPARED])
         return None if here is None or there is None else float(here @ there)
-
-
-def _in_time(model: EmbeddingModel, texts: Sequence[str], seconds: float) -> Any:
-    return finish(model, begin(model, model.embed, texts), within=seconds)

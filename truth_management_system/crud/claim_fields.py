@@ -45,13 +45,9 @@ def checked_changes(before: Claim, changes: Mapping[str, Any]) -> dict[str, Any]
         if one in checked or many in checked:
             checked |= _primary(before, checked, one, many)
     if checked.get("meta_json", before.meta_json) != before.meta_json and before.pinned:
-        checked["meta_json"] = _still_pinned(checked["meta_json"])
+        meta = {"pinned": True} | json.loads(checked["meta_json"] or "{}")
+        checked["meta_json"] = json.dumps(meta, ensure_ascii=False)
     return checked
-
-
-def _still_pinned(meta_json: str | None) -> str:
-    """Further data of a claim that is pinned: it stays so unless they say otherwise."""
-    return json.dumps({"pinned": True} | json.loads(meta_json or "{}"), ensure_ascii=False)
 
 
 def check_validity(valid_from: str, valid_to: str | None) -> None:

@@ -96,7 +96,7 @@ class ClaimCRUD(OwnedRows[Claim]):
         row = checked_claim(claim) | {"user_email": self.user_email}
         check_validity(row["valid_from"], row["valid_to"])
         with self._recording("add", claim.claim_id, row["statement"]) as changes:
-            row["claim_number"] = self._next_number()
+            ((row["claim_number"],),) = self.db.run(_NEXT_NUMBER, user=self.user_email)
             row["friendly_id"] = insert_named(changes, "claims", row, text=row["statement"])
             filed = listed(tags, "tags"), listed(entities, "entities"), listed_ids(contexts)
             self._file(changes, claim.claim_id, *filed)
@@ -243,10 +243,6 @@ class ClaimCRUD(OwnedRows[Claim]):
         for context_id in contexts:
             if context_id not in own:
                 raise ContextNotFoundError(context_id)
-
-    def _next_number(self) -> int:
-        ((number,),) = self.db.run(_NEXT_NUMBER, user=self.user_email)
-        return int(number)
 
 
 @cache

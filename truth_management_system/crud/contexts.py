@@ -14,8 +14,7 @@ from ..errors import ClaimNotFoundError, ContextNotFoundError
 from ..models import CONTEXT_COLUMNS, Claim, Context
 from ..schema.tables import claims, context_claims, contexts
 from .base import owned
-from .groups import Holding, description, further_data, held_claims, one_line
-from .tree import Trees, parent_id
+from .groups import Holding, Trees, description, further_data, held_claims, one_line, parent_id
 
 _FILED_HERE = Holding(
     select(context_claims.c.claim_id)

@@ -72,7 +72,9 @@ class EntityCRUD(Groups[Entity]):
 
     def find_by_name(self, name: str) -> builtins.list[Entity]:
         """The entities of this name, in any case, oldest first; where there are none, those that once had it."""
-        return super().find_by_name(name) or self._find_by_alias(name)
+        if found := super().find_by_name(name):
+            return found
+        return [entity for entity in self._found(_RENAMED) if name_key(name) in map(name_key, self.aliases(entity))]
 
     def get_or_create(self, name: str, entity_type: str) -> tuple[Entity, bool]:
         """The entity of this name and type, and whether it was made just now. Raises InvalidKnowledgeError."""
@@ -94,7 +96,9 @@ class EntityCRUD(Groups[Entity]):
         with self.db.transaction():
             source, target = self.existing(source_id), self.existing(target_id)
             with self._recording("merge", target_id, target.name, merged=source.name, merged_id=source_id) as changes:
-                changes.insert_many("claim_entities", self._parts_to_take(source_id, target_id))
+                parts = self.db.rows(_TO_TAKE, user=self.user_email, source=source_id, target=target_id)
+                taken = [{"claim_id": claim_id, "entity_id": target_id, "role": role} for claim_id, role in parts]
+                changes.insert_many("claim_entities", taken)
                 self._keep_names(changes, target, [source.name, *self.aliases(source)])
                 hand_over_aliases(changes, self._thing(source), self._thing(target), [source.friendly_id])
                 self._delete(changes, source)
@@ -127,15 +131,6 @@ class EntityCRUD(Groups[Entity]):
         known.pop(entity.name, None)
         meta = json.loads(entity.meta_json or "{}") | {"aliases": list(known)}
         self._update(changes, entity.entity_id, {"meta_json": json.dumps(meta, ensure_ascii=False)})
-
-    def _find_by_alias(self, name: str) -> builtins.list[Entity]:
-        wanted = name_key(name)
-        renamed = self._found(_RENAMED)
-        return [entity for entity in renamed if wanted in map(name_key, self.aliases(entity))]
-
-    def _parts_to_take(self, source_id: str, target_id: str) -> builtins.list[dict[str, str]]:
-        rows = self.db.rows(_TO_TAKE, user=self.user_email, source=source_id, target=target_id)
-        return [{"claim_id": claim_id, "entity_id": target_id, "role": role} for claim_id, role in rows]
 
 
 def _given(entity_type: str | None, query: str) -> dict[str, str]:

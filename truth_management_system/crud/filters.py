@@ -81,14 +81,7 @@ class SearchFilters:
         return texts, parameters
 
     def _lists(self) -> dict[str, list[str]]:
-        return {
-            "context_domains": self.context_domains,
-            "claim_types": self.claim_types,
-            "tags": self.tags,
-            "entities": self.entities,
-            "contexts": self.contexts,
-            "claim_ids": self.claim_ids,
-        }
+        return {name: getattr(self, name) for name in _OF_SEVERAL}
 
     def _times(self) -> dict[str, str | None]:
         return {
@@ -160,6 +153,7 @@ _ONE_OF_MANY = {
     "claim_id": "claim_ids",
 }
 _LISTS = frozenset(_ONE_OF_MANY.values())
+_OF_SEVERAL = tuple(name for name in _ONE_OF_MANY.values() if name != "statuses")
 _SWITCHES = frozenset({"pinned", "include_contested"})
 _FILTERS = frozenset(one.name for one in fields(SearchFilters))
 

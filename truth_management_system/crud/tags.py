@@ -18,8 +18,7 @@ from ..schema.tables import claim_tags, tags
 from ..utils import name_key
 from .base import owned
 from .friendly_ids import hand_over_aliases
-from .groups import further_data, one_line
-from .tree import Trees, parent_id
+from .groups import Trees, further_data, one_line, parent_id
 
 _TAGGED = (
     select(claim_tags.c.claim_id)

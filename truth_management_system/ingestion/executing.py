@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from sentences import say
+from truth_management_system.models import ActionResult
 
 from ..constants import ClaimStatus
 from ..database.audit_log import ChangeSet, recording
 from ..errors import InvalidKnowledgeError, KnowledgeError
 from ..models import Claim
-from ..results import ActionResult
 from .plans import IngestCandidate, IngestProposal, IngestResult, PlanStore, ProposedAction, TextIngestionPlan
 
 if TYPE_CHECKING:

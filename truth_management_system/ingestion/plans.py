@@ -12,12 +12,12 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from database.engine.clock import iso_in
 from sentences import say
+from truth_management_system.models import ReadByName
 
 from ..crud.claims import ClaimCRUD
 from ..database import PKBDatabase, Prepared
 from ..errors import KnowledgeError, PlanNotFoundError
 from ..models import Claim
-from ..results import ReadByName
 from ..schema.tables import plans
 from ..utils import generate_uuid, now_iso
 

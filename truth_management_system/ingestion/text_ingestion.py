@@ -42,7 +42,7 @@ class TextIngestionDistiller(Distiller):
         told = checked_text(text)
         reader = self._reader(category_name(default_claim_type, "type"), category_name(default_domain, "domain"))
         waiting = Patience(patience) if patience is not None else Patience.of(self.config.llm_timeout)
-        reading = _Reading(reader, waiting, progress or _nobody_watches)
+        reading = _Reading(reader, waiting, progress or (lambda _done, _total: None))
         candidates = reading.by_model(told) if use_llm_parsing else reading.by_rules(told)
         return self._planned(
             candidates, raw_text=told, patience=waiting, warnings=reading.warnings(), use_llm=use_llm_parsing
@@ -111,7 +111,3 @@ class _Reading:
 
     def _by_rules(self, text: str) -> list[IngestCandidate]:
         return [self._reader.by_rules(statement) for statement in parse_statements(text)]
-
-
-def _nobody_watches(done: int, total: int) -> None:
-    pass

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
+from truth_management_system.models import ActionResult, ReadByName
+
 from ..analysis.asking import Question, UnansweredError, object_of, text_in
 from ..analysis.model_questions import LLMHelpers
 from ..analysis.statements import readable, without_request
 from ..config import PKBConfig
 from ..models import Claim
-from ..results import ActionResult, ReadByName
 from ..search.similar import SimilarClaim
 from .distiller import helpers_for
 

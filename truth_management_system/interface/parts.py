@@ -10,6 +10,7 @@ from functools import cached_property, wraps
 from typing import Any, ParamSpec, Self, TypeVar
 
 from sentences import say
+from truth_management_system.models import ActionResult
 
 from ..analysis.model_questions import KnowledgeModels, LLMHelpers
 from ..config import PKBConfig
@@ -25,7 +26,6 @@ from ..database.audit_log import ChangeSet, recording, watching
 from ..errors import ClaimNotFoundError, KnowledgeError, KnowledgeIndexDamagedError, KnowledgeNotFoundError
 from ..models import Claim
 from ..resolution import ReferenceResolver
-from ..results import ActionResult
 from ..search.service import ClaimSearch
 
 log = logging.getLogger(__name__)

@@ -1,22 +1,17 @@
-"""A whole knowledge base as plain data."""
+"""A whole knowledge base: as plain data, and as the tables that are copied into another kind of database."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Table, bindparam, literal, select
 
+from database.transfer.tables import StoreTables, in_order
+
 from ..database import PKBDatabase, Prepared
-from ..models import (
-    CLAIM_COLUMNS,
-    CONFLICT_SET_COLUMNS,
-    CONTEXT_COLUMNS,
-    ENTITY_COLUMNS,
-    NOTE_COLUMNS,
-    TAG_COLUMNS,
-)
-from ..schema import SCHEMA_VERSION, tables
+from ..models import CLAIM_COLUMNS, CONFLICT_SET_COLUMNS, CONTEXT_COLUMNS, ENTITY_COLUMNS, NOTE_COLUMNS, TAG_COLUMNS
+from ..schema import SCHEMA_VERSION, metadata, tables
 from ..utils import now_iso
 from .payload import EXPORT_VERSION
 
@@ -87,3 +82,12 @@ def export_data(db: PKBDatabase, user_email: str | None = None) -> dict[str, Any
         "counts": {table: len(rows) for table, rows in data.items()},
         "data": data,
     }
+
+
+NOT_COPIED: Mapping[str, str] = {"schema_version": "each database was migrated by itself"}
+"""Tables that are not copied, each with the reason. Indexes of words are kept by the databases themselves."""
+
+
+def knowledge_tables(database: PKBDatabase) -> StoreTables:
+    """The tables of a knowledge base, for `database.transfer`."""
+    return StoreTables(name="memories", database=database.store, tables=in_order(metadata, without=NOT_COPIED))

@@ -81,7 +81,8 @@ def _where(table: str, columns: tuple[str, ...], column: str) -> Prepared:
 
 def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int]:
     """A number for each new claim of the owner's: the one that is wanted, where nothing ever had it, else a new one."""
-    last = _last_number(db, owner)
+    row = db.row(_LAST_NUMBER, user=owner)
+    last = int(row[0]) if row else 0
     # In Python, True is a whole number, too.
     wanted = [0 if isinstance(number, bool) else number for number in wanted]
     kept = {number for number in wanted if last < number <= _FURTHEST_NUMBER}
@@ -95,19 +96,8 @@ def free_numbers(db: PKBDatabase, owner: str, wanted: Sequence[int]) -> list[int
             highest += 1
             numbers.append(highest)
     if numbers:
-        _set_last_number(db, owner, highest)
+        db.run(_SET_NUMBER, user=owner, number=highest)
     return numbers
-
-
-def _last_number(db: PKBDatabase, owner: str) -> int:
-    """The highest number that a claim of the owner's ever had; 0 for none."""
-    row = db.row(_LAST_NUMBER, user=owner)
-    return int(row[0]) if row else 0
-
-
-def _set_last_number(db: PKBDatabase, owner: str, number: int) -> None:
-    """Let the owner's next claim have the number after `number`."""
-    db.run(_SET_NUMBER, user=owner, number=number)
 
 
 def free_friendly_ids(db: PKBDatabase, owner: str, wanted: Sequence[Wish], *, suffix: str = "") -> list[str]:

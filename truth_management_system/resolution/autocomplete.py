@@ -1,4 +1,4 @@
-"""Completing a reference from its first letters."""
+"""Completing a reference from its first letters, and the readable ids right before and behind a misspelled one."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def autocomplete(
 def _memories(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggestion]:
     if not typed:
         return [_memory(row) for row in db.rows(_NEWEST, user=user, limit=limit)]
-    rows = [*_by_number(db, user, typed), *_by_id(db, user, typed, limit)]
+    rows = list(_by_number(db, user, typed))
+    if _ID.fullmatch(typed):
+        rows += db.rows(_BY_ID, user=user, limit=limit, **prefix_bounds(typed))
     if len(rows) < limit:
         rows += _by_words(db, user, typed, limit)
     found = {row[1]: _memory(row) for row in reversed(rows)}
@@ -114,12 +116,6 @@ def _by_number(db: PKBDatabase, user: str, typed: str) -> Sequence[Sequence[Any]
     number = int(match.group(1))
     numbers = [number, *range(10 * number, 10 * number + 10)]
     return db.rows(_BY_NUMBER, user=user, numbers=numbers)
-
-
-def _by_id(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
-    if not _ID.fullmatch(typed):
-        return []
-    return db.rows(_BY_ID, user=user, limit=limit, **prefix_bounds(typed))
 
 
 def _by_words(db: PKBDatabase, user: str, typed: str, limit: int) -> Sequence[Sequence[Any]]:
@@ -197,3 +193,38 @@ def _domains(db: PKBDatabase, user: str, typed: str, limit: int) -> list[Suggest
     held = [name for name in found if name in listed or counts.get(name)]
     shown = sorted(held, key=lambda name: not name.startswith(sought))[:limit]
     return [{"friendly_id": f"{name}_domain", "name": name, "claim_count": counts.get(name, 0)} for name in shown]
+
+
+_LONGEST = 200
+_TITLE = 200
+_TYPED: BindParameter[str] = bindparam("typed")
+
+
+def _around(table: Table, title: str) -> tuple[Prepared, Prepared]:
+    name = table.c.friendly_id
+    own = select(name, func.substr(table.c[title], 1, _TITLE)).where(table.c.user_email == bindparam("user"))
+    if table is claims:
+        own = own.where(one_of(unindexed(claims.c.status), HOLDING))
+    before = own.where(caseless(name) < caseless(_TYPED)).order_by(caseless(name).desc())
+    behind = own.where(caseless(name) >= caseless(_TYPED)).order_by(caseless(name))
+    return Prepared(before.limit(_LIMIT)), Prepared(behind.limit(_LIMIT))
+
+
+_AROUND = {
+    "claim": _around(claims, "statement"),
+    "context": _around(contexts, "name"),
+    "entity": _around(entities, "name"),
+    "tag": _around(tags, "name"),
+}
+
+
+def ids_around(db: PKBDatabase, user_email: str | None, typed: str, *, limit: int) -> list[dict[str, Any]]:
+    """The user's `{kind, friendly_id, title}` around `typed` in the order of the ids, of each kind `limit` each way."""
+    given: dict[str, Any] = {"user": user_email or "", "typed": storable(typed)[:_LONGEST], "limit": limit}
+    with db.snapshot():
+        return [
+            {"kind": kind, "friendly_id": friendly_id, "title": title}
+            for kind, both in _AROUND.items()
+            for statement in both
+            for friendly_id, title in db.rows(statement, **given)
+        ]

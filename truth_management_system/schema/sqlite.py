@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+import orjson
 from sqlalchemy import ColumnElement, Connection
 from sqlalchemy.dialects.sqlite import dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from database.engine.sqlite import DriverConnection
-from database.search.index import term_prefix
+from database.search.index import folded, term_prefix
 from database.search.mending import IndexMending
 
 from .fulltext import CLAIM_SEARCH_COLUMNS, NOTE_SEARCH_COLUMNS, RENDERERS, Query, Search, Word, matches, said_in
@@ -32,7 +35,44 @@ from .operators import (
     parts_in_sql,
     unindexed,
 )
-from .words import owned_words, terms
+
+_WORD = re.compile(r"[^\W_]+")
+_BREAKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_SHORTEST = 3
+_KNOWN_STEMS = 20_000
+_own = threading.local()
+
+
+def owned_words(user_email: str, texts: str) -> str:
+    """What the index holds of a JSON list of texts, as such a list: their terms, parted by spaces; null stays null.
+
+    The triggers of the index call it, once for each row.
+    """
+    prefix = term_prefix(user_email)
+    words = [None if text is None else " ".join(terms(prefix, text)) for text in orjson.loads(texts)]
+    return orjson.dumps(words).decode()
+
+
+def terms(prefix: str, text: str) -> list[str]:
+    """The words of a text as the index knows them, in order."""
+    words = text.lower().translate(_BREAKS).split() if text.isascii() else _WORD.findall(folded(text))
+    return [prefix + stem(word) for word in words]
+
+
+@lru_cache(maxsize=_KNOWN_STEMS)
+def stem(word: str) -> str:
+    """What the inflections of an English word have in common; words of other languages lose some endings, too."""
+    return word if len(word) < _SHORTEST else _stemmer().stemWord(word)
+
+
+def _stemmer() -> Any:
+    """One for each thread: a stemmer keeps the word it works at."""
+    if not hasattr(_own, "stemmer"):
+        import Stemmer
+
+        _own.stemmer = Stemmer.Stemmer("porter")
+    return _own.stemmer
+
 
 _DIALECT = dialect()
 _LIST = "SELECT value FROM json_each({})"

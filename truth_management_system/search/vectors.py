@@ -64,7 +64,7 @@ class EmbeddingIndexer:
                 continue
             waiting.append(name)
             indexed += count
-            if indexed and _passed(deadline):
+            if indexed and deadline is not None and time.monotonic() >= deadline:
                 break
         return indexed
 
@@ -164,10 +164,6 @@ def newest_vectors(
         for claim_id, vector in rows
         if len(vector) == len(rows[0][1])
     ]
-
-
-def _passed(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() >= deadline
 
 
 class _Source:

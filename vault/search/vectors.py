@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from database.engine.database import Database
-from database.search.vector_model import DOCUMENTS
+from database.search.vectors import DOCUMENTS
 from database.vault import chunks as store
 from database.vault.chunks import StoredChunk, WaitingDocument
 from language_models.ports import EmbeddingModel

@@ -23,8 +23,8 @@ from database.connection import close_store, open_store
 from database.conversations.repository import create_conversation
 from database.engine.database import Database
 from database.engine.errors import ConflictError
+from database.turns.leases import take_stop_requests
 from database.turns.turns import accept_turn
-from database.turns.watching import take_stop_requests
 from tests.chat.conftest import EMAIL, wait_until
 from tests.postgresql import PostgreSQLServer
 

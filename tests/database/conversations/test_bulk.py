@@ -9,14 +9,13 @@ import pytest
 
 from database.conversations import conversation, deletion
 from database.conversations import repository as conversations
-from database.conversations.bulk import AT_ONCE, being_answered, change_conversations
+from database.conversations.bulk import AT_ONCE, being_answered, change_conversations, restore_workspace
 from database.conversations.repository import create_temporary_conversation
-from database.conversations.workspace_undo import restore_workspace
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.turns.turns import accept_turn
 from database.workspaces import repository as workspaces
-from database.workspaces.default import default_workspace_id
+from database.workspaces.repository import default_workspace_id
 
 pytestmark = pytest.mark.contract
 

@@ -22,7 +22,7 @@ from database.engine.errors import (
     WorkspaceNotFoundError,
 )
 from database.workspaces import repository as workspaces
-from database.workspaces.default import default_workspace_id
+from database.workspaces.repository import default_workspace_id
 
 pytestmark = pytest.mark.contract
 

@@ -49,7 +49,7 @@ from database.migrations import MIGRATIONS, current_version, migrate
 from database.schema import login_attempts, schema_version
 from database.turns.idempotency import refuse_sent_before
 from database.turns.turns import accept_turn, finish_turn
-from database.workspaces.default import default_workspace_id
+from database.workspaces.repository import default_workspace_id
 from tests.live_server import ROOT
 from tests.postgresql import PostgreSQLServer, shape
 from truth_management_system.schema.postgresql import READERS

@@ -23,8 +23,7 @@ from database.maintenance.invariants import (
     THREADS,
     VECTORS,
 )
-from database.maintenance.repair import repair_store
-from database.maintenance.verification import verify_file, verify_store
+from database.maintenance.verification import repair_store, verify_file, verify_store
 from database.search.indexing import index_pending
 from database.search.owned import fill_pending
 from database.turns.identity import FinishedTurn

@@ -16,6 +16,7 @@ from database import schema
 from database.activities.reading import Activity
 from database.conversations import conversation
 from database.conversations import repository as conversations
+from database.conversations.deletion import erase_incomplete
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError, MessageNotFoundError, StorageFailedError
 from database.history.editing import delete_message
@@ -214,11 +215,11 @@ def test_a_clone_for_which_there_is_no_room_is_never_seen_and_is_gone_after_the_
 
     (only,) = conversations.get_conversations_for_user(database=database, user_email=ANN)
     assert only.conversation_id == source_id
-    assert copying.remove_unfinished_clones(database=database) == 1
+    assert erase_incomplete(database=database) == 1
     with database.reading() as connection:
         assert set(connection.execute(select(schema.activities.c.conversation_id)).scalars()) == {source_id}
         assert set(connection.execute(select(schema.conversations.c.conversation_id)).scalars()) == {source_id}
-    assert copying.remove_unfinished_clones(database=database) == 0
+    assert erase_incomplete(database=database) == 0
 
 
 def test_a_clone_may_begin_with_an_answer_that_has_no_word_yet(database: Database) -> None:

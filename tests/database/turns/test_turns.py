@@ -33,9 +33,9 @@ from database.engine.errors import (
 from database.history.reading import list_messages, message_by_id
 from database.schema import activities, conversations, messages
 from database.turns.events import append_events, numbered, read_events
+from database.turns.leases import running_turns
 from database.turns.recovery import close_interrupted_turns
 from database.turns.turns import accept_turn, finish_turn
-from database.turns.watching import running_turns
 
 pytestmark = pytest.mark.contract
 

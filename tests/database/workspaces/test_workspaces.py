@@ -11,7 +11,7 @@ from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.workspaces import repository as workspaces
-from database.workspaces.default import default_workspace_id
+from database.workspaces.repository import default_workspace_id
 
 pytestmark = pytest.mark.contract
 

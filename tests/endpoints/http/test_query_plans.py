@@ -35,7 +35,7 @@ from database.engine.database import Database
 from database.maintenance.statistics import renew_statistics
 from database.schema import agents, inbox_items, message_references, messages, users
 from database.search.indexing import index_pending
-from database.timeline.arriving import read_arrivals
+from database.timeline.transcript import read_arrivals
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles

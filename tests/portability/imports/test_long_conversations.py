@@ -12,7 +12,7 @@ from database.conversations.deletion import erase_incomplete
 from database.conversations.repository import delete_conversation, get_conversations_for_user, restore_conversation
 from database.engine.database import Database
 from database.history.reading import list_messages
-from database.imports import filling
+from database.imports import batches
 from database.imports.repository import change_state, get_import
 from database.maintenance.verification import verify_store
 from database.schema import conversations, filled_conversations, message_variants, messages
@@ -44,7 +44,7 @@ def long(turns: int = 30, **more: Any) -> Any:
 @pytest.fixture
 def sizes(database: Database, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many messages and variants each transaction added, from now on."""
-    monkeypatch.setattr(filling, "MOST_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(batches, "MOST_AT_ONCE", AT_ONCE)
     write, added = Database.write, list[int]()
 
     def rows(store: Database) -> int:
@@ -104,7 +104,7 @@ def test_no_transaction_stores_more_messages_than_its_bound_and_the_conversation
     with database.reading() as connection:
         assert waiting_behind(connection) is None  # found at once
 
-    monkeypatch.setattr(filling, "MOST_AT_ONCE", 1_000)
+    monkeypatch.setattr(batches, "MOST_AT_ONCE", 1_000)
     imported(long(), user_email=EVE)
     assert seen(database, ADA) == seen(database, EVE)
     assert is_sound(database)
@@ -118,7 +118,7 @@ def test_a_conversation_grows_in_bounded_transactions_too(database, imported, si
     assert max(sizes) <= AT_ONCE + 2
     assert (which.state, which.imported, which.updated) == ("done", 0, 1)
 
-    monkeypatch.setattr(filling, "MOST_AT_ONCE", 1_000)
+    monkeypatch.setattr(batches, "MOST_AT_ONCE", 1_000)
     imported(conversation("long", *list(said(30))[:10]), user_email=EVE)
     imported(long(), user_email=EVE)
     assert seen(database, ADA) == seen(database, EVE)
@@ -143,7 +143,7 @@ class KilledError(BaseException):
 
 
 def die_in_the_third_slice(monkeypatch: pytest.MonkeyPatch, what: type[BaseException]) -> None:
-    add, slices = filling._add, list[int]()
+    add, slices = batches._add, list[int]()
 
     def dies(*args: Any) -> None:
         slices.append(1)
@@ -151,7 +151,7 @@ def die_in_the_third_slice(monkeypatch: pytest.MonkeyPatch, what: type[BaseExcep
             raise what
         add(*args)
 
-    monkeypatch.setattr(filling, "_add", dies)
+    monkeypatch.setattr(batches, "_add", dies)
 
 
 def test_a_conversation_whose_process_died_half_way_is_not_seen_and_comes_in_whole(
@@ -161,7 +161,7 @@ def test_a_conversation_whose_process_died_half_way_is_not_seen_and_comes_in_who
     which = added()
     with monkeypatch.context() as dying:
         die_in_the_third_slice(dying, KilledError)
-        dying.setattr(filling, "erase", lambda *_: None)
+        dying.setattr(batches, "erase", lambda *_: None)
         with pytest.raises(KilledError):
             runner.run_due()
     assert get_conversations_for_user(database=database, user_email=ADA) == []
@@ -188,21 +188,21 @@ def test_a_server_that_starts_leaves_alone_what_a_command_is_storing(
     source.items = [long()]
     which = added()
     command = ImportRunner(database=database, uploads=tmp_path / "imports", share=1.0, process="command")
-    add, erased = filling._add, list[int]()
+    add, erased = batches._add, list[int]()
 
     def beside_a_server(*args: Any) -> None:
         erased.append(1)
         if len(erased) == 2:
-            monkeypatch.setattr(filling._Slices, "write", then_a_server_starts)
+            monkeypatch.setattr(batches._Slices, "write", then_a_server_starts)
         add(*args)
 
-    write = filling._Slices.write
+    write = batches._Slices.write
 
     def then_a_server_starts(*args: Any) -> Any:
         assert erase_incomplete(database=database) == 0
         return write(*args)
 
-    monkeypatch.setattr(filling, "_add", beside_a_server)
+    monkeypatch.setattr(batches, "_add", beside_a_server)
     command.run_until_idle()
     command.close()
     assert get_import(database=database, user_email=ADA, import_id=which.import_id).imported == 1
@@ -216,7 +216,7 @@ def test_what_a_command_left_half_stored_is_erased_by_who_goes_on_with_its_impor
     which = added()
     with monkeypatch.context() as dying:
         die_in_the_third_slice(dying, KilledError)
-        dying.setattr(filling, "erase", lambda *_: None)
+        dying.setattr(batches, "erase", lambda *_: None)
         with pytest.raises(KilledError):
             runner.run_due()
     assert erase_incomplete(database=database) == 0  # its lease is held: it may be alive
@@ -237,7 +237,7 @@ def test_an_import_that_is_paused_within_a_conversation_leaves_nothing_of_it(
     source.items = [long()]
     which = added()
     own = {"database": database, "user_email": ADA, "import_id": which.import_id}
-    write, slices = filling._Slices.write, list[int]()
+    write, slices = batches._Slices.write, list[int]()
 
     def paused_before_the_third(*args: Any) -> Any:
         slices.append(1)
@@ -245,7 +245,7 @@ def test_an_import_that_is_paused_within_a_conversation_leaves_nothing_of_it(
             change_state(**own, state="paused", among=["running"])
         return write(*args)
 
-    monkeypatch.setattr(filling._Slices, "write", paused_before_the_third)
+    monkeypatch.setattr(batches._Slices, "write", paused_before_the_third)
     runner.run_until_idle()
     assert (get_import(**own).state, get_import(**own).position) == ("paused", 0)
     with database.reading() as connection:

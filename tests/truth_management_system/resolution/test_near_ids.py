@@ -9,7 +9,7 @@ import pytest
 from tests.truth_management_system.search.conftest import ANN, Person
 from truth_management_system.database import PKBDatabase
 from truth_management_system.models import Context, Entity, Tag
-from truth_management_system.resolution.near_ids import ids_around
+from truth_management_system.resolution.autocomplete import ids_around
 
 pytestmark = pytest.mark.contract
 

@@ -20,8 +20,8 @@ from tests.truth_management_system.conftest import (
 )
 from truth_management_system import PKBDatabase, StructuredAPI
 from truth_management_system.interface.structured_api import verify_knowledge
-from truth_management_system.schema import sqlite, words
-from truth_management_system.schema.words import owned_words, stem, terms
+from truth_management_system.schema import sqlite
+from truth_management_system.schema.sqlite import owned_words, stem, terms
 
 ANN, BEN = "ann@example.org", "ben@example.org"
 # Those of the paper, each with an ending that one of its steps knows.
@@ -142,8 +142,7 @@ def test_people_with_an_equal_prefix_find_their_own_memories_alone(
     if db.is_postgresql:
         made = "FUNCTION anaphora_knowledge.owner_prefix(token text) RETURNS text LANGUAGE sql IMMUTABLE"
         db.execute(f"CREATE OR REPLACE {made} AS $$ SELECT '12345678' $$")
-    for module in (sqlite, words):
-        monkeypatch.setattr(module, "term_prefix", lambda _: "12345678")
+    monkeypatch.setattr(sqlite, "term_prefix", lambda _: "12345678")
     anns, bens = (StructuredAPI(db, {}, db.config, email) for email in (ANN, BEN))
     added(anns, "I ride red bikes")
     added(bens, "I ride blue bikes")
