@@ -16,26 +16,31 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from chat.context.budget import first_that_fit, max_context_chars, tokens_for_found
+from chat.context.gather import GatheredContext, KeepReport, fitted
+from chat.context.memories import Found, embedding_model, knowledge_request, memories_among, wants_found
 from chat.exchange.documents import KIND as DOCUMENT
 from chat.exchange.files import KIND as FILE
 from chat.exchange.report import ReportEntry, preview
 from chat.exchange.turn import Turn, tracks_documents
+from chat.processes.threads import in_thread
 from chat.prompting.items import PkbItem
 from conversation_reference_utils import canonical_reference, parse_references
 from database.engine.clock import now
 from database.engine.errors import StoreError
 from database.search.findable import findable_by
 from database.search.index import words
+from language_models.circuit_breaker import begin, settled
+from language_models.ports import EmbeddingModel
+from search.embedding import query_vectors
 from search.language import terms
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
 from search.ranking import snippet
+from search.relevance import unrelated_for
 from search.things.files import FoundFile, reference_to, related_files
 from sentences import say
 from vault.documents import Excerpt
-
-from .budget import first_that_fit, tokens_for_found
-from .memories import Found, wants_found
 
 log = logging.getLogger(__name__)
 _LONGEST_QUERY = 2_000
@@ -300,3 +305,37 @@ def _of_excerpt(excerpt: Excerpt) -> _Hit:
         target={"path": excerpt.path, "line_start": excerpt.line_start, "line_end": excerpt.line_end},
     )
     return _Hit(item, entry)
+
+
+async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
+    """The context with what `context.find` finds; `keep` stores the report if there is more to tell.
+
+    The first event of a turn never waits for the embedding model. Where the model takes too long, words alone have to
+    do, and the turns that follow don't wait for it again (`language_models.circuit_breaker`).
+    """
+    if context.find is None:
+        return context
+    model = embedding_model(turn)
+    if model is not None:
+        # No thread of the turns waits for the model; the vectors are remembered for the searches.
+        await settled(model, begin(model, _prepare, turn, model), within=turn.services.embedding_patience)
+    return await in_thread(_completed, turn, context, keep)
+
+
+def _completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
+    found = fitted(context.with_found(), max_context_chars(turn))
+    if found.report != context.report:
+        found.keep_with(keep)
+    if memories := memories_among(found.items):
+        turn.config["memories"] = memories
+    return found
+
+
+def _prepare(turn: Turn, model: EmbeddingModel) -> None:
+    """Have the vectors made that the searches for `turn` need. Raises the errors of `language_models.errors`."""
+    queries = [searched_for(turn)] if wants_messages(turn) or wants_documents(turn) else []
+    if turn.services.knowledge is not None and turn.services.knowledge_limits.found:
+        queries.append(knowledge_request(turn, summary=turn.summary).searched_for())
+    if wanted := [query for query in dict.fromkeys(queries) if query]:
+        query_vectors(model, wanted)
+        unrelated_for(model)

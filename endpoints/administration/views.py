@@ -27,8 +27,7 @@ from endpoints.http.models import Body, Done, Query, Shape, Text
 from endpoints.http.responses import json_page
 from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.operations.health import readiness
-from endpoints.operations.models import Readiness
+from endpoints.operations.health import Readiness, readiness
 
 Count = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 Megabytes = Annotated[int, Field(ge=0, le=100_000_000)]

@@ -36,8 +36,7 @@ from language_models.ports import ChatMessage
 from sentences import said, say
 
 from . import choice
-from .stop import Stop
-from .threads import own_threads, threads_of
+from .threads import Stop, own_threads, threads_of
 
 MOST_ROUNDS = 12
 SECONDS = 20.0
