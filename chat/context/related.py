@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chat.context.budget import first_that_fit, max_context_chars, tokens_for_found
 from chat.context.gather import GatheredContext, KeepReport, fitted
@@ -215,96 +215,70 @@ def _place(text: str, query: str) -> int:
     return max(0, _CONTROLS.sub(" ", text).find(piece))
 
 
-def _of_message(hit: FoundMessage) -> _Hit:
-    """A message is reported under its name without "@": nobody referred to it."""
-    message, name = hit.message, hit.conversation_friendly_id or ""
-    sender = "You" if message.sender == "user" else "Assistant"
-    item = PkbItem(
-        source="auto",
-        type="conversation_message",
-        key=f"message:{message.message_id}",
-        label=f"from {name} #{message.index} ({sender}), {message.created_at[:10]}:",
-        body=message.text,
-    )
+def _hit(*, kind: str, key: str, label: str, text: str, ref: str, title: str, target: Mapping[str, Any]) -> _Hit:
+    """Something that nobody referred to: it is reported under its name without "@" or brackets."""
+    type_ = "conversation_message" if kind == "message" else kind
+    item = PkbItem(source="auto", type=type_, key=key, label=label, body=text)
     entry = ReportEntry(
-        ref=canonical_reference(name, message.message_short_hash or message.index).removeprefix("@"),
-        kind="message",
+        ref=ref,
+        kind=kind,
         status="resolved",
         notes=(_NOTE,),
-        title=hit.conversation_title,
-        preview=preview(message.text),
+        title=title,
+        preview=preview(text),
         count=1,
-        chars=len(message.text),
-        target={
-            "conversation_id": message.conversation_id,
-            "message_id": message.message_id,
-            "message_index": message.index,
-            "message_short_hash": message.message_short_hash,
-            "sender": message.sender,
-            "created_at": message.created_at,
-        },
+        chars=len(text),
+        target=target,
     )
     return _Hit(item, entry)
 
 
+def _of_message(hit: FoundMessage) -> _Hit:
+    message, name = hit.message, hit.conversation_friendly_id or ""
+    sender = "You" if message.sender == "user" else "Assistant"
+    told = ("conversation_id", "message_id", "message_short_hash", "sender", "created_at")
+    return _hit(
+        kind="message",
+        key=f"message:{message.message_id}",
+        label=f"from {name} #{message.index} ({sender}), {message.created_at[:10]}:",
+        text=message.text,
+        ref=canonical_reference(name, message.message_short_hash or message.index).removeprefix("@"),
+        title=hit.conversation_title,
+        target={each: getattr(message, each) for each in told} | {"message_index": message.index},
+    )
+
+
 def _of_file(hit: FoundFile) -> _Hit:
-    """An excerpt is reported under the name of its page without "@": nobody referred to it."""
     use, passage = hit.use, hit.passage
     assert passage is not None  # what is found by meaning is always a passage
     ref = (reference_to(hit) or use.name).removeprefix("@")
     lines = f"lines {passage.line_start} to {passage.line_end}"
     place = lines if passage.page is None else f"page {passage.page}, {lines}"
-    item = PkbItem(
-        source="auto",
-        type=FILE,
+    told = ("conversation_id", "message_id", "message_index", "message_short_hash", "attachment_id", "number")
+    return _hit(
+        kind=FILE,
         key=f"passage:{passage.passage_id}",
         label=f"from {use.name}, {place} ({ref}):",
-        body=passage.text,
-    )
-    entry = ReportEntry(
+        text=passage.text,
         ref=ref,
-        kind=FILE,
-        status="resolved",
-        notes=(_NOTE,),
         title=use.name,
-        preview=preview(passage.text),
-        count=1,
-        chars=len(passage.text),
-        target={
-            "conversation_id": use.conversation_id,
-            "message_id": use.message_id,
-            "message_index": use.message_index,
-            "message_short_hash": use.message_short_hash,
-            "attachment_id": use.attachment_id,
-            "number": use.number,
-        },
+        target={each: getattr(use, each) for each in told},
     )
-    return _Hit(item, entry)
 
 
 def _of_excerpt(excerpt: Excerpt) -> _Hit:
-    """An excerpt is reported under path and lines, without brackets: nobody linked the document."""
+    """An excerpt is named by path and lines: nobody linked the document."""
     lines = f"{excerpt.line_start}-{excerpt.line_end}"
     path = f"./{excerpt.path}" if excerpt.path.startswith(_SIGNS) else excerpt.path
-    item = PkbItem(
-        source="auto",
-        type=DOCUMENT,
+    return _hit(
+        kind=DOCUMENT,
         key=f"excerpt:{excerpt.path}:{lines}",
         label=f"from {excerpt.path}, lines {excerpt.line_start} to {excerpt.line_end}:",
-        body=excerpt.text,
-    )
-    entry = ReportEntry(
+        text=excerpt.text,
         ref=f"{path}:{lines}",
-        kind=DOCUMENT,
-        status="resolved",
-        notes=(_NOTE,),
         title=excerpt.title or PurePosixPath(excerpt.path).name,
-        preview=preview(excerpt.text),
-        count=1,
-        chars=len(excerpt.text),
         target={"path": excerpt.path, "line_start": excerpt.line_start, "line_end": excerpt.line_end},
     )
-    return _Hit(item, entry)
 
 
 async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:

@@ -53,8 +53,7 @@ def search_messages(
     """Search all that the person and the models have said, and their files, by words and meaning; with references."""
     vectors = context.services.vectors
     wanted: dict[str, Any] = {
-        "database": context.database,
-        "user_email": context.user_email,
+        **context.own,
         "query": parse_query(query).narrowed(
             conversation=conversation_name(conversation) if conversation else None, before=before, after=after
         ),
@@ -111,8 +110,7 @@ def regex_search(
         if "conversations" in content_types:
             found = find_pattern(
                 pattern,
-                database=context.database,
-                user_email=context.user_email,
+                **context.own,
                 titles=search_in != "content",
                 contents=search_in != "title",
                 limit=max_results,
