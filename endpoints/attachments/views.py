@@ -16,7 +16,7 @@ from endpoints.attachments.sending import SENT_TYPES, contained, send_original, 
 from endpoints.attachments.uploads import largest_attachment, receive_upload, uploaded_name
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.models import LARGEST_NUMBER, Done, Query, Shape, Text
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     current_request,
     current_settings,
@@ -168,10 +168,9 @@ def files_of_conversation(conversation_id: str) -> object:
 @answers(Done)
 @fails("conflict")
 @works(Work.UPLOADS)
-def delete_attachment(attachment_id: str) -> Response:
+def delete_attachment(attachment_id: str) -> None:
     """Erase a file that no message uses; 409 `conflict` for one in use."""
     _files().discard(current_user_email(), attachment_id)
-    return ok()
 
 
 def _files() -> Attachments:

@@ -84,13 +84,19 @@ def ingest_text(body: requests.TextToIngest) -> Response:
 
 
 @blueprint.post("/execute_ingest")
+@blueprint.post("/execute_updates")
 @takes(requests.Approval)
 @answers(responses.Executed)
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
 def execute_ingest(body: requests.Approval) -> Response:
     """Execute the approved proposals of a plan, once."""
-    return _executed(body)
+    approved: Literal["all"] | list[dict[str, Any] | int] = "all"
+    if body.approved != "all":
+        approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]
+    done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
+    counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
+    return json_reply({"results": list(done.results), **{name: getattr(done, name) for name in counts}})
 
 
 @blueprint.post("/propose_updates")
@@ -113,16 +119,6 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
         use_llm=body.use_model,
     )
     return _proposed(api, plan)
-
-
-@blueprint.post("/execute_updates")
-@takes(requests.Approval)
-@answers(responses.Executed)
-@fails("conflict", "plan_not_found")
-@works(Work.LONG)
-def execute_updates(body: requests.Approval) -> Response:
-    """Execute the approved proposals of a plan, once."""
-    return _executed(body)
 
 
 def _text_outcome(api: StructuredAPI, outcome: Any) -> dict[str, object]:
@@ -176,12 +172,3 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
             "expected_seconds": _expected_seconds(),
         }
     )
-
-
-def _executed(body: requests.Approval) -> Response:
-    approved: Literal["all"] | list[dict[str, Any] | int] = "all"
-    if body.approved != "all":
-        approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]
-    done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
-    counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
-    return json_reply({"results": list(done.results), **{name: getattr(done, name) for name in counts}})

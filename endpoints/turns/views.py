@@ -26,7 +26,7 @@ from endpoints.http.models import (
     Shape,
     Text,
 )
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,
@@ -132,24 +132,24 @@ class Cancelled(Done):
 
 
 blueprint = Blueprint("turns", __name__)
-
-
-@blueprint.post("/send_message/<conversation_id>")
-@opens_conversation
-@takes(Outgoing)
-@answers(None, media=NDJSON)
-@fails(
-    "attachment_not_found",
+_OF_A_TURN = (
     "conflict",
     "model_not_allowed",
     "quota_reached",
     "shutting_down",
     "stream_elsewhere",
     "stream_expired",
-    "thread_mismatch",
     "too_many_turns",
     "turn_in_progress",
 )
+"""What keeps any turn from beginning."""
+
+
+@blueprint.post("/send_message/<conversation_id>")
+@opens_conversation
+@takes(Outgoing)
+@answers(None, media=NDJSON)
+@fails(*_OF_A_TURN, "attachment_not_found", "thread_mismatch")
 def send_message(conversation_id: str, body: Outgoing) -> StreamResponse:
     """Send a message; the answer's events follow as they come.
 
@@ -166,16 +166,7 @@ def send_message(conversation_id: str, body: Outgoing) -> StreamResponse:
 @opens_conversation
 @takes(Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def regenerate(conversation_id: str, message_id: str, body: Repetition) -> StreamResponse:
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
@@ -187,16 +178,7 @@ def regenerate(conversation_id: str, message_id: str, body: Repetition) -> Strea
 @opens_conversation
 @takes(Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def continue_answer(conversation_id: str, message_id: str, body: Repetition) -> StreamResponse:
     """Let an answer that was cut go on where it stopped; the events give the whole answer, from its first words.
 
@@ -212,26 +194,16 @@ def continue_answer(conversation_id: str, message_id: str, body: Repetition) -> 
 @blueprint.put("/variant/<message_id>/<int:number>")
 @answers(Done)
 @fails("turn_in_progress", "variant_not_found")
-def choose_variant(message_id: str, number: int) -> Response:
+def choose_variant(message_id: str, number: int) -> None:
     """Let an answer that was made again be another of its variants, counted from 1."""
     variants.choose_variant(**current_user_scope(), message_id=message_id, number=number)
-    return ok()
 
 
 @blueprint.post("/branch/<conversation_id>/<message_id>")
 @opens_conversation
 @takes(Alternative)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def branch(conversation_id: str, message_id: str, body: Alternative) -> StreamResponse:
     """Ask a question in the place of another one; the events of its answer follow as they come.
 
@@ -246,22 +218,20 @@ def branch(conversation_id: str, message_id: str, body: Alternative) -> StreamRe
 @blueprint.put("/branch/<message_id>/<int:number>")
 @answers(Done)
 @fails("branch_not_found", "method_not_allowed", "turn_in_progress")
-def choose_branch(message_id: str, number: int) -> Response:
+def choose_branch(message_id: str, number: int) -> None:
     """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one.
 
     With something else than a number this is the address of `POST /branch`, which takes no PUT: 405.
     """
     branches.choose_branch(**current_user_scope(), message_id=message_id, number=number)
-    return ok()
 
 
 @blueprint.put("/branch/<message_id>")
 @answers(Done)
 @fails("turn_in_progress")
-def choose_branch_with(message_id: str) -> Response:
+def choose_branch_with(message_id: str) -> None:
     """Let the branch that a message lies in be the active one, so that lists show the message."""
     branches.choose_branch_with(**current_user_scope(), message_id=message_id)
-    return ok()
 
 
 @blueprint.get("/branches/<conversation_id>")
@@ -297,7 +267,7 @@ def cancel_response(conversation_id: str) -> Response:
     stopped = current_state().turns.cancel(
         user_email=current_user_email(), conversation_id=conversation.conversation_id
     )
-    return ok(cancelled=stopped)
+    return json_reply({"status": "ok", "cancelled": stopped})
 
 
 def turn_query(conversation: Conversation, body: Outgoing | Repetition, *, again: str | None = None) -> dict[str, Any]:
