@@ -46,8 +46,8 @@ from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_fo
 from chat.runtime.upkeep import ServerWork, keep_up
 from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
+from chat.tools.foreign.calls import register_foreign_tools
 from chat.tools.foreign.personal import PersonalServers
-from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolRegistry
 from chat.turns.history import History
 from chat.turns.runner import TurnRunner
@@ -70,7 +70,7 @@ from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
-from search.things.titles import titles_of
+from search.things.conversations import titles_of
 from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings, variables_in
 from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults

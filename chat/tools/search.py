@@ -12,8 +12,7 @@ from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
 from search.messages import Asking, FoundMessage, ShownMessage
 from search.messages import search_messages as find_messages
-from search.patterns.expressions import LONGEST_PATTERN, Deadline, InvalidPatternError
-from search.patterns.messages import PatternMatch, find_pattern
+from search.patterns import LONGEST_PATTERN, Deadline, InvalidPatternError, PatternMatch, find_pattern
 from search.query import conversation_name, parse_query, require_day
 from search.things.files import FileUse, FoundFile, find_files, reference_to
 from truth_management_system import Claim, StructuredAPI

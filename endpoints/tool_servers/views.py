@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from flask import Blueprint
 from pydantic import AfterValidator, Field
 
+from chat.tools.foreign.calls import name_of
 from chat.tools.foreign.personal import MOST_SERVERS, PersonalServer, PersonalServers
-from chat.tools.foreign.tools import name_of
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.models import Body, Done, Shape, Text
 from endpoints.http.scope import current_state, current_user_email

@@ -11,8 +11,7 @@ from typing import Any, Unpack
 
 import orjson
 
-from language_models.embedded.runtime import EmbeddedRuntime
-from language_models.embedded.slots import Urgency
+from language_models.embedded.runtime import EmbeddedRuntime, Urgency
 from language_models.embedded.supervised_process import CONTEXT, EmbeddedProcess
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.openai.chat import ProviderChatModel
