@@ -54,15 +54,12 @@ class Announcements(Protocol):
     @property
     def reaches_others(self) -> bool:
         """Whether announcements pass between this process and others at the moment."""
-        ...
 
     def announce(self, topic: str, payload: bytes) -> None:
         """Tell the subscribers of `topic`. Never waits for another process, and never raises."""
-        ...
 
     def subscribe(self, topic: str, heard: Heard) -> Callable[[], None]:
         """Call `heard` with the payload of each announcement of `topic`; returns a function that unsubscribes."""
-        ...
 
 
 class LocalAnnouncements:

@@ -35,27 +35,21 @@ class Duties(Protocol):
 
     def begin(self) -> None:
         """Tell the others that this process is alive; from now on it may keep duties. Raises StoreError."""
-        ...
 
     def holds(self, name: str) -> bool:
         """Whether this process has the duty now."""
-        ...
 
     def keep(self, names: Collection[str]) -> None:
         """Renew this process's leases and take free ones. Call it every RENEW_SECONDS. Raises StoreError."""
-        ...
 
     def release(self) -> None:
         """Give all duties up. Raises StoreError."""
-        ...
 
     def others_may_write(self, user_email: str) -> bool:
         """Whether another process may still write for this closed account. Raises StoreError."""
-        ...
 
     def may_take_over(self) -> bool:
         """Whether a lease that has ended shows that its owner is gone: the store took writes all the time."""
-        ...
 
 
 class _All:

@@ -53,16 +53,13 @@ class Replies(Protocol):
     @property
     def conversation_id(self) -> str:
         """Its opaque id."""
-        ...
 
     @property
     def user_id(self) -> str:
         """Its owner."""
-        ...
 
     def reply(self, query: Mapping[str, Any]) -> TurnStream:
         """Accept a message, raising what is wrong with it, and return the answer's events."""
-        ...
 
 
 class TurnRunner:

@@ -188,11 +188,9 @@ class Unloadable(Protocol):
     @property
     def last_used(self) -> float:
         """Time of the last use, on the monotonic clock."""
-        ...
 
     def unload(self) -> bool:
         """End the process if it is idle; False while it is in use."""
-        ...
 
 
 class ProcessLimit:

@@ -86,19 +86,15 @@ class AnswerStream(Protocol):
 
     async def read_first(self) -> bool:
         """Wait for the first event; False: only for a sign of life."""
-        ...
 
     def expect_words(self) -> None:
         """The answer has begun."""
-        ...
 
     def expect_end(self) -> None:
         """The answer has ended."""
-        ...
 
     async def events(self) -> list[bytes]:
         """Data of the next events, at least one; an empty list at the end."""
-        ...
 
     async def finish(self) -> None:
         """Wait briefly for the end of a complete stream."""
@@ -106,7 +102,6 @@ class AnswerStream(Protocol):
 
     def close(self) -> None:
         """Free the model."""
-        ...
 
 
 class EventStream(AnswerStream):
