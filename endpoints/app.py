@@ -13,7 +13,7 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
 
 import tracing
-from endpoints.accounts import invitations, openid_sign_in, password_reset, sign_in
+from endpoints.accounts import one_time_links, openid_sign_in, sign_in
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.administration import views as administration_views
@@ -84,7 +84,7 @@ _NOUNS = (
     duplicates,
     history,
     inbox_views,
-    invitations,
+    one_time_links,
     library_views,
     mcp_views,
     message_views,
@@ -93,7 +93,6 @@ _NOUNS = (
     openid_sign_in,
     page_views,
     installation,
-    password_reset,
     proposal_views,
     reference_views,
     search_views,

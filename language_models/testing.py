@@ -185,11 +185,15 @@ class ScriptedChatModel(ChatModel):
         return cls(replies=lambda prompt: Reply(*_words(prompt[-1]["content"]), delay=delay))
 
     name = forwarded("_name")
-    context_window = forwarded("_context_window")
     answer_limit = forwarded("_answer_limit")
     price = forwarded("_price")
     calls_tools = forwarded("_calls_tools")
     sees_pictures = forwarded("_sees_pictures")
+
+    @property
+    def context_window(self) -> int:
+        """As given."""
+        return self._context_window
 
     @property
     def prompts(self) -> list[Prompt]:

@@ -26,7 +26,7 @@ log = logging.getLogger("anaphora.requests")
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The invalid fields, or other data of an error for the client."""
 
-_SHOWN_TO_PEOPLE = frozenset({"auth", "invitations", "openid", "pages", "password_links", "shared_chats"})
+_SHOWN_TO_PEOPLE = frozenset({"auth", "one_time_links", "openid", "pages", "shared_chats"})
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
 
 
