@@ -34,7 +34,7 @@ from chat.agents.inbox import InboxDesk, InboxWorker
 from chat.context.gather import lost_report
 from chat.context.knowledge import KnowledgeAccess, counting_in
 from chat.exchange.ports import ConversationLoader, TurnServices
-from chat.exchange.services import default_quota, models_from, services_from
+from chat.exchange.services import default_quota, limits_of, models_from
 from chat.processes.announcements import Announcements, Broker, LocalAnnouncements
 from chat.processes.duties import EVERY_DUTY, Duties, SharedDuties
 from chat.processes.metrics import Metrics
@@ -240,8 +240,8 @@ def _services(
     recipes: RecipeRegistry,
 ) -> TurnServices:
     """What turns use."""
-    return services_from(
-        settings,
+    return TurnServices(
+        **limits_of(settings),
         models=stores.models,
         metrics=metrics,
         knowledge=stores.knowledge,

@@ -16,7 +16,6 @@ from endpoints.attachments.sending import SENT_TYPES, contained, send_original, 
 from endpoints.attachments.uploads import largest_attachment, receive_upload, uploaded_name
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.models import LARGEST_NUMBER, Done, Query, Shape, Text
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     current_request,
     current_settings,
@@ -146,13 +145,13 @@ def about_attachment(attachment_id: str) -> object:
 @asks(PageQuery)
 @answers(AttachmentText)
 @works(Work.FILES)
-def text_of_attachment(attachment_id: str, query: PageQuery) -> Response:
+def text_of_attachment(attachment_id: str, query: PageQuery) -> object:
     """The text of one page, as models are given it."""
     pages = _files().pages(_files().get(current_user_email(), attachment_id))
     if query.page > max(1, len(pages)):
         raise InvalidRequestError(say("file_has_pages", count=len(pages)))
     text = pages[query.page - 1][:_LONGEST_PAGE] if pages else ""
-    return json_reply({"page": query.page, "pages": len(pages), "text": text})
+    return {"page": query.page, "pages": len(pages), "text": text}
 
 
 @blueprint.get("/conversations/<conversation_id>/files")

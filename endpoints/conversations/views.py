@@ -18,7 +18,7 @@ from database.workspaces.default import is_domain
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.languages import translated
 from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, JsonObject, Model, Query, Shape, Text, Title
-from endpoints.http.responses import json_page, json_reply
+from endpoints.http.responses import json_page
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -258,7 +258,7 @@ def list_conversation_by_user(domain: str, query: ConversationPage) -> Response:
 @takes(NewConversation, optional=True)
 @answers(ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_conversation(domain: str, body: NewConversation) -> Response:
+def create_conversation(domain: str, body: NewConversation) -> object:
     """A new, empty conversation in the domain's default workspace."""
     return _created(domain, workspace_id=None, client_id=body.client_id)
 
@@ -267,7 +267,7 @@ def create_conversation(domain: str, body: NewConversation) -> Response:
 @takes(NewConversation, optional=True)
 @answers(ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_conversation_in_workspace(domain: str, workspace_id: str, body: NewConversation) -> Response:
+def create_conversation_in_workspace(domain: str, workspace_id: str, body: NewConversation) -> object:
     """A new, empty conversation in a workspace."""
     return _created(domain, workspace_id=workspace_id, client_id=body.client_id)
 
@@ -356,11 +356,11 @@ def check_domain(domain: str) -> str:
     return domain
 
 
-def _created(domain: str, *, workspace_id: str | None, client_id: str | None) -> Response:
+def _created(domain: str, *, workspace_id: str | None, client_id: str | None) -> object:
     row = conversations.create_conversation(
         **current_user_scope(), domain=check_domain(domain), workspace_id=workspace_id, client_id=client_id
     )
-    return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
+    return conversation.conversation_metadata(row)
 
 
 def _update(conversation_id: str, changes: dict[str, object]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
-from flask import Blueprint, Response
+from flask import Blueprint
 from pydantic import ConfigDict, Field
 
 from chat.context import kinds
@@ -22,7 +22,6 @@ from database.history.attachments import files_of_each
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.models import Model, Query, Shape
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     allowed_models,
     conversation_loader,
@@ -152,15 +151,15 @@ _PREVIEW_CHARACTERS = 200
 @blueprint.get("/conversations/autocomplete")
 @asks(ConversationSearch)
 @answers(list[ConversationHit])
-def autocomplete_conversations(query: ConversationSearch) -> Response:
+def autocomplete_conversations(query: ConversationSearch) -> object:
     """Conversations whose friendly id begins with `q`, then those whose title has its words."""
-    return json_reply(conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump()))
+    return conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump())
 
 
 @blueprint.get("/conversations/<friendly_id>/messages")
 @asks(MessageSearch)
 @answers(list[MessageHit])
-def find_messages(friendly_id: str, query: MessageSearch) -> Response:
+def find_messages(friendly_id: str, query: MessageSearch) -> object:
     """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too."""
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
@@ -178,27 +177,23 @@ def find_messages(friendly_id: str, query: MessageSearch) -> Response:
         rows = [(row, row.model) for row in newest]
     message_ids = [row.message_id for row, _ in rows]
     files = files_of_each(**current_user_scope(), conversation_id=conversation_id, message_ids=message_ids)
-    return json_reply(
-        [
-            {
-                "index": row.index,
-                "message_short_hash": row.message_short_hash,
-                "sender": row.sender,
-                "model": model,
-                "preview": row.text[:_PREVIEW_CHARACTERS],
-                "files": [
-                    {"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())
-                ],
-            }
-            for row, model in rows
-        ]
-    )
+    return [
+        {
+            "index": row.index,
+            "message_short_hash": row.message_short_hash,
+            "sender": row.sender,
+            "model": model,
+            "preview": row.text[:_PREVIEW_CHARACTERS],
+            "files": [{"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())],
+        }
+        for row, model in rows
+    ]
 
 
 @blueprint.get("/references/resolve")
 @asks(ReferenceQuestion)
 @answers(ResolvedItem)
-def resolve_reference(query: ReferenceQuestion) -> Response:
+def resolve_reference(query: ReferenceQuestion) -> object:
     """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
     named = read_reference(query.ref)
     if not any((*named.friendly_ids, *named.claim_ids)):
@@ -212,13 +207,13 @@ def resolve_reference(query: ReferenceQuestion) -> Response:
         here=query.conversation_id,
         room=AttachedFiles().room_for_pictures(partial(_models_of, query.conversation_id)),
     )
-    return json_reply(kinds.shown(report[0]))
+    return kinds.shown(report[0])
 
 
 @blueprint.get("/references/suggest")
 @asks(SuggestionSearch)
 @answers(list[Suggestion])
-def suggest_references(query: SuggestionSearch) -> Response:
+def suggest_references(query: SuggestionSearch) -> object:
     """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind.
 
     Documents are offered where `q` begins with two brackets, activities and numbers of memories where with a "#".
@@ -230,16 +225,16 @@ def suggest_references(query: SuggestionSearch) -> Response:
         services=current_state().services,
         here=query.conversation_id,
     )
-    return json_reply(kinds.suggest(query.q, scope, limit=query.limit, without=query.without.split(",")))
+    return kinds.suggest(query.q, scope, limit=query.limit, without=query.without.split(","))
 
 
 @blueprint.get("/messages/<message_id>/backlinks")
 @answers(list[Backlink])
-def list_backlinks(message_id: str) -> Response:
+def list_backlinks(message_id: str) -> object:
     """The messages that refer to this one."""
     found = references.backlinks(**current_user_scope(), message_id=message_id)
     # Column names are a kind of str that the encoder takes for no key.
-    return json_reply([{str(name): value for name, value in item.items()} for item in found])
+    return [{str(name): value for name, value in item.items()} for item in found]
 
 
 def _models_of(conversation_id: str | None) -> list[ChatModel]:

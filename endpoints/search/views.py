@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response
+from flask import Blueprint
 from pydantic import AfterValidator, Field
 
 from database.engine.clock import now
 from database.search.index import words
 from endpoints.http.models import Query, Shape, Text, Warned
-from endpoints.http.responses import json_reply, warned
+from endpoints.http.responses import warned
 from endpoints.http.scope import current_state, current_user_scope
 from endpoints.http.validation import answers, asks
 from endpoints.pkb.common import described_all, knowledge, unwrap
@@ -310,7 +310,7 @@ KINDS.setdefault("document", Documents())
 @asks(Search)
 @answers(SearchResults)
 @works(Work.SEARCH)
-def search(query: Search) -> Response:
+def search(query: Search) -> object:
     """Messages, conversations, memories, files and documents that fit `q`; of all, at most five each but messages."""
     sought = parse_query(query.q).narrowed(
         conversation=conversation_name(query.conversation) if query.conversation else None,
@@ -328,13 +328,11 @@ def search(query: Search) -> Response:
     )
     pages = _of_all_kinds(wanted) if query.kind == "all" else [_of_kind(KINDS[query.kind], wanted)]
     unread = [say("no_such_filter", filter=part) for part in sought.unread]
-    return json_reply(
-        {
-            "results": [result for page in pages for result in page.results],
-            "next": pages[-1].next,
-            **warned([*unread, *(warning for page in pages for warning in page.warnings)]),
-        }
-    )
+    return {
+        "results": [result for page in pages for result in page.results],
+        "next": pages[-1].next,
+        **warned([*unread, *(warning for page in pages for warning in page.warnings)]),
+    }
 
 
 def _of_kind(kind: SearchableKind, wanted: Wanted) -> Page:

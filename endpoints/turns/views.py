@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from flask import Blueprint, Response
+from flask import Blueprint
 from pydantic import ConfigDict, Field
 
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED, REQUEST_ID
@@ -26,7 +26,6 @@ from endpoints.http.models import (
     Shape,
     Text,
 )
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,
@@ -236,17 +235,17 @@ def choose_branch_with(message_id: str) -> None:
 
 @blueprint.get("/branches/<conversation_id>")
 @answers(list[BranchingItem])
-def list_branches(conversation_id: str) -> Response:
+def list_branches(conversation_id: str) -> object:
     """The places of a conversation where branches begin, and the questions that stand there."""
-    return json_reply(branches.list_branches(**current_user_scope(), conversation_id=conversation_id))
+    return branches.list_branches(**current_user_scope(), conversation_id=conversation_id)
 
 
 @blueprint.get("/usage/<conversation_id>")
 @answers(ConversationUsage)
 @works(Work.SEARCH)
-def usage_of_conversation(conversation_id: str) -> Response:
+def usage_of_conversation(conversation_id: str) -> object:
     """The tokens that all answers of a conversation took, and what they cost."""
-    return json_reply(asdict(usage.usage_of_conversation(**current_user_scope(), conversation_id=conversation_id)))
+    return asdict(usage.usage_of_conversation(**current_user_scope(), conversation_id=conversation_id))
 
 
 @blueprint.get("/stream/<message_id>")
@@ -261,13 +260,13 @@ def watch_stream(message_id: str, query: StreamPosition) -> StreamResponse:
 
 @blueprint.post("/cancel_response/<conversation_id>")
 @answers(Cancelled)
-def cancel_response(conversation_id: str) -> Response:
+def cancel_response(conversation_id: str) -> object:
     """Stop the answer that is being written; what was said stays."""
     conversation = access_conversation(conversation_id)
     stopped = current_state().turns.cancel(
         user_email=current_user_email(), conversation_id=conversation.conversation_id
     )
-    return json_reply({"status": "ok", "cancelled": stopped})
+    return {"status": "ok", "cancelled": stopped}
 
 
 def turn_query(conversation: Conversation, body: Outgoing | Repetition, *, again: str | None = None) -> dict[str, Any]:
