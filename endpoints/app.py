@@ -40,7 +40,7 @@ from endpoints.messages import views as message_views
 from endpoints.operations import health, limits, metrics
 from endpoints.pages import installation
 from endpoints.pages import views as page_views
-from endpoints.pkb import claims, duplicates, groups, history, intake, notes, search
+from endpoints.pkb import claims, duplicates, groups, history, intake, notes
 from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
@@ -74,7 +74,6 @@ _NOUNS = (
     event_views,
     export_views,
     import_views,
-    search,
     groups,
     health,
     limits,

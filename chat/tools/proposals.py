@@ -7,7 +7,7 @@ refused. Pending calls are stored, so they survive a restart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -240,7 +240,7 @@ def _waiting(proposal: Proposal, context: ToolContext) -> _Waiting | None:
         return None
     if message.status == "streaming":
         raise TurnInProgressError
-    wanted = set(_proposals_in(message.parts))
+    wanted = {proposal_in(part.get("result")) for part in message.parts}
     if proposal.proposal_id not in wanted:
         return None
     known = proposals_of_message(**context.own, message_id=proposal.message_id)
@@ -250,7 +250,3 @@ def _waiting(proposal: Proposal, context: ToolContext) -> _Waiting | None:
         message_id=proposal.message_id,
         others=tuple(each for each in others if each != proposal.proposal_id),
     )
-
-
-def _proposals_in(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [found for part in parts if (found := proposal_in(part.get("result"))) is not None]

@@ -34,9 +34,8 @@ from sentences import say
 from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER, REQUEST_ID
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
-from .journal import Journal
 from .other_servers import HOLD_SECONDS, OtherServers
-from .streams import LiveStream, StoredStream
+from .streams import Journal, LiveStream, StoredStream
 
 log = logging.getLogger(__name__)
 INTERRUPTED = "interrupted"

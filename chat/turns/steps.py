@@ -11,11 +11,11 @@ from typing import Any
 
 from chat.context import kinds
 from chat.context.activities import thread_block
-from chat.context.budget import max_context_chars
 from chat.context.conversations import HIDDEN, MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
 from chat.context.gather import GatheredContext, KeepReport, document_links, stored_scope
 from chat.context.kinds import ReferenceScope
+from chat.context.related import max_context_chars
 from chat.exchange import events
 from chat.exchange.documents import listed, wikilinks_of
 from chat.exchange.files import READ_TOOL, attached_files, with_files

@@ -17,8 +17,7 @@ from language_models.errors import (
     ModelUnknownError,
 )
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
-from language_models.openai.client import ProviderHttp, Timeouts
-from language_models.openai.events import AnswerStream
+from language_models.openai.client import AnswerStream, ProviderHttp, Timeouts
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
 from language_models.openai.wire import Dialect, request_body
 from language_models.ports import (
