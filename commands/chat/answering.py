@@ -23,7 +23,8 @@ from database.engine.database import Database
 from database.engine.errors import StoreError, TokenNotFoundError
 from endpoints.http.errors import RequestError, code_of, row_of
 from endpoints.http.scope import Access, AppState, access_conversation, check_model, current_state, remember_access
-from endpoints.turns.views import Outgoing, turn_query
+from endpoints.turns.models import Outgoing
+from endpoints.turns.views import turn_query
 from language_models.errors import ModelError
 from language_models.file_lock import locked
 from settings import Settings

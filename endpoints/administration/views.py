@@ -8,174 +8,33 @@ import shutil
 import socket
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from flask import Blueprint, Response
-from pydantic import BeforeValidator, Field
 
 from chat.exchange.services import default_quota
 from database import duties
 from database import jobs as job_rows
 from database.accounts import audit, listing, quotas, users
-from database.accounts.audit import Act
 from database.imports.repository import count_by_state
 from database.maintenance.statistics import engine_version
 from endpoints.accounts import models as account_models
 from endpoints.accounts.views import require_administrator
 from endpoints.http.assets import static_version
-from endpoints.http.models import Body, Done, Query, Shape, Text
+from endpoints.http.models import Done
 from endpoints.http.responses import json_page
 from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
-from endpoints.operations.health import Readiness, readiness
+from endpoints.operations.health import readiness
 
-Count = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
-Megabytes = Annotated[int, Field(ge=0, le=100_000_000)]
-
-
-class NewQuota(Body):
-    """What holds for one account alone; null: as the settings say for everybody."""
-
-    messages_a_day: Count | None = None
-    tokens_a_day: Count | None = None
-    tokens_a_month: Count | None = None
-    file_megabytes: Megabytes | None = None
-
-
-class QuotaItem(Shape):
-    """What an account may use; null: any number, or in `own` what the settings say."""
-
-    messages_a_day: int | None
-    tokens_a_day: int | None
-    tokens_a_month: int | None
-    file_megabytes: int | None
-
-
-class UsageItem(Shape):
-    """What was used today and in this month (UTC). day_ends_at, month_ends_at: when the counts begin anew."""
-
-    messages_today: int
-    tokens_today: int
-    messages_this_month: int
-    tokens_this_month: int
-    day_ends_at: str
-    month_ends_at: str
-
-
-class OwnUsage(Shape):
-    """What the caller has used, and may use. file_bytes: each content counted once."""
-
-    usage: UsageItem
-    file_bytes: int
-    quota: QuotaItem
-
-
-class PersonItem(Shape):
-    """An account with what it has used. quota: what holds for it; own: what was set for it alone."""
-
-    user_email: str
-    name: str
-    is_admin: bool
-    created_at: str
-    disabled_at: str | None
-    last_seen_at: str | None
-    usage: UsageItem
-    file_bytes: int
-    quota: QuotaItem
-    own: QuotaItem
-
-
-class AuditQuery(Query):
-    """Which acts. before: only those with a smaller `audit_id`; act, subject: only these."""
-
-    before: Annotated[int, Field(ge=1, le=2**62)] | None = None
-    limit: Annotated[int, Field(ge=1, le=500)] = 50
-    act: Annotated[Act | None, BeforeValidator(lambda act: act or None)] = None
-    subject: Annotated[Text, Field(max_length=400)] | None = None
-
-
-class ActItem(Shape):
-    """What somebody did. actor_email: "" on the command line of the server. door: how they came in."""
-
-    audit_id: int
-    at: str
-    actor_email: str
-    door: Literal["page", "token", "command line"]
-    address: str
-    act: str
-    subject: str
-    details: dict[str, Any]
-
-
-class AuditPage(Shape):
-    """Acts, the latest first. next: the `before` of the next page, null for none."""
-
-    acts: list[ActItem]
-    next: int | None
-
-
-class JobItem(Shape):
-    """A job. status: as it ended last; running: a process works on it now.
-
-    waits_for: "turn": it is due, and begins as soon as a process has time; "retry": it failed, and is tried again at
-    due_at; "time": it begins at due_at; null where it runs, or nothing is left to do.
-    error: the last failure of the server's own work; "" for none, and for work on what is somebody's.
-    """
-
-    job_id: str
-    kind: str
-    user_email: str | None
-    status: Literal["waiting", "done", "failed"]
-    running: bool
-    waits_for: Literal["turn", "retry", "time"] | None
-    done: int
-    total: int | None
-    attempts: int
-    error: str
-    due_at: str | None
-    updated_at: str
-
-
-class Jobs(Shape):
-    """All jobs, the failed ones first; imports: how many there are in each state."""
-
-    jobs: list[JobItem]
-    imports: dict[str, int]
-
-
-class DutyItem(Shape):
-    """A process of this server, and how much it does for all."""
-
-    process: str
-    duties: int
-
-
-class DiskItem(Shape):
-    """The disk of the data folder, in bytes."""
-
-    free: int
-    total: int
-
-
-class ServerHealth(Shape):
-    """How the server is. ready: as `/readyz` says. processes: those that do upkeep, where several share the store."""
-
-    ready: Readiness
-    version: str
-    python: str
-    engine: str
-    process: str
-    processes: list[DutyItem]
-    turns_running: int
-    disk: DiskItem
-
+from . import models as administration_models
 
 blueprint = Blueprint("administration", __name__)
 _REFUSAL = "Only an administrator sees this."
 
 
 @blueprint.get("/usage")
-@answers(OwnUsage)
+@answers(administration_models.OwnUsage)
 def own_usage() -> object:
     """What you have used today and in this month, and what you may use."""
     me, defaults = current_user_scope(), default_quota(current_settings())
@@ -188,7 +47,7 @@ def own_usage() -> object:
 
 @blueprint.get("/admin/people")
 @asks(account_models.AccountPage)
-@answers(list[PersonItem])
+@answers(list[administration_models.PersonItem])
 @fails("forbidden")
 def list_people(query: account_models.AccountPage) -> Response:
     """The accounts with what they have used, by address; administrators only.
@@ -216,10 +75,10 @@ def list_people(query: account_models.AccountPage) -> Response:
 
 
 @blueprint.put("/admin/people/<user_email>/quota")
-@takes(NewQuota)
+@takes(administration_models.NewQuota)
 @answers(Done)
 @fails("forbidden")
-def change_quota(user_email: str, body: NewQuota) -> None:
+def change_quota(user_email: str, body: administration_models.NewQuota) -> None:
     """Set what one account may use; what is null is as the settings say. Administrators only."""
     require_administrator("Only an administrator sets quotas.")
     quota = quotas.Quota(**body.model_dump())
@@ -227,10 +86,10 @@ def change_quota(user_email: str, body: NewQuota) -> None:
 
 
 @blueprint.get("/admin/audit")
-@asks(AuditQuery)
-@answers(AuditPage)
+@asks(administration_models.AuditQuery)
+@answers(administration_models.AuditPage)
 @fails("forbidden")
-def show_audit_log(query: AuditQuery) -> object:
+def show_audit_log(query: administration_models.AuditQuery) -> object:
     """What administrators did, the latest first; administrators only."""
     require_administrator(_REFUSAL)
     acts = audit.list_acts(
@@ -245,7 +104,7 @@ def show_audit_log(query: AuditQuery) -> object:
 
 
 @blueprint.get("/admin/jobs")
-@answers(Jobs)
+@answers(administration_models.Jobs)
 @fails("forbidden")
 def list_jobs() -> object:
     """All jobs of the server, the failed ones first, and how many imports there are in each state; administrators only.
@@ -254,7 +113,7 @@ def list_jobs() -> object:
     """
     require_administrator(_REFUSAL)
     database = current_state().database
-    names = JobItem.model_fields.keys() - {"running", "error", "waits_for"}
+    names = administration_models.JobItem.model_fields.keys() - {"running", "error", "waits_for"}
 
     def item(job: job_rows.Job, running: bool, waits_for: job_rows.WaitsFor | None) -> dict[str, Any]:
         told = {"running": running, "waits_for": waits_for, "error": job.error if job.user_email is None else ""}
@@ -275,7 +134,7 @@ def retry_job(job_id: str) -> None:
 
 
 @blueprint.get("/admin/health")
-@answers(ServerHealth)
+@answers(administration_models.ServerHealth)
 @fails("forbidden")
 def show_health() -> object:
     """How the server is: its parts, versions, processes and disk; administrators only."""

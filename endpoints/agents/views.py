@@ -4,128 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from flask import Blueprint
-from pydantic import Field
 
 from activity.resolving import find_room
-from chat.prompting.options import LONGEST_SYSTEM_PROMPT
 from database.agents import repository
-from database.agents.repository import GLOBAL_SLUG, HOURLY_LIMIT, LONGEST_SLUG, Agent, AgentRules
+from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
 from database.conversations.repository import get_conversation
 from database.engine.errors import ConversationNotFoundError
-from endpoints.conversations.views import ModelName
-from endpoints.http.models import Body, Done, Id, Query, Shape, Text, Title
+from endpoints.http.models import Done
 from endpoints.http.scope import check_model, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
-_Word = Annotated[Text, Field(min_length=1, max_length=100)]
-_Service = Literal["asked", "later", "by_itself"]
-
-
-class InboxRule(Body):
-    """Activities that an agent's inbox takes.
-
-    `conversation_id`: an id, friendly id or exact title; null: of every conversation. `from_agents`: also what agents
-    and models do.
-    """
-
-    conversation_id: Id | None = None
-    recipe: _Word
-    type: _Word
-    from_agents: bool = False
-
-
-class AgentBody(Body):
-    """An agent. `slug`: what stands behind `@agent_` in messages; empty: derived from the title, or as it was.
-
-    `system_prompt`: what it is told; empty: the server's own instructions. `model`: an `id` of `GET /models`; null:
-    that of the conversation. `enabled_tools`: null for those that are on by default. `service`, `rules` and
-    `hourly_limit`: of its inbox.
-    """
-
-    title: Annotated[Title, Field(max_length=100)]
-    slug: Annotated[Text, Field(max_length=LONGEST_SLUG)] = ""
-    system_prompt: Annotated[Text, Field(max_length=LONGEST_SYSTEM_PROMPT)] = ""
-    enabled_tools: Annotated[list[_Word], Field(max_length=200)] | None = None
-    model: ModelName | None = None
-    service: _Service = "asked"
-    rules: Annotated[list[InboxRule], Field(max_length=50)] = Field(default_factory=list)
-    hourly_limit: Annotated[int, Field(ge=0, le=1000)] = HOURLY_LIMIT
-
-
-class AgentItem(Shape):
-    """An agent. `reference`: how a message names it. `is_global`: the one that everybody has.
-
-    `conversations`: the titles of those that its rules name, by their ids; deleted ones are left out.
-    """
-
-    agent_id: str
-    slug: str
-    reference: str
-    title: str
-    system_prompt: str
-    enabled_tools: list[str] | None
-    model: str | None
-    service: _Service
-    rules: list[InboxRule]
-    conversations: dict[str, str]
-    hourly_limit: int
-    is_global: bool
-    created_at: str
-    updated_at: str
-
-
-class Deletion(Query):
-    """Whether the agent is deleted for good, also one that was deleted before."""
-
-    for_good: bool = False
-
-
-class Assignment(Body):
-    """The agent (id or slug) that answers in a conversation; null: the conversation's own model."""
-
-    agent: Id | None
-
-
-class Assigned(Done):
-    """The id of the agent that answers in the conversation."""
-
-    agent_id: str | None
-
+from . import models as agent_models
 
 blueprint = Blueprint("agents", __name__)
 
 
 @blueprint.get("/api/agents")
-@answers(list[AgentItem])
+@answers(list[agent_models.AgentItem])
 def list_agents() -> object:
     """Your agents: the Global Assistant first, the others by title."""
     return [_item(agent) for agent in repository.list_agents(**current_user_scope())]
 
 
 @blueprint.post("/api/agents")
-@takes(AgentBody)
-@answers(AgentItem, status=HTTPStatus.CREATED)
+@takes(agent_models.AgentBody)
+@answers(agent_models.AgentItem, status=HTTPStatus.CREATED)
 @fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
-def create_agent(body: AgentBody) -> object:
+def create_agent(body: agent_models.AgentBody) -> object:
     """A new agent."""
     return _item(repository.create_agent(**current_user_scope(), rules=_checked_rules(body, known=())))
 
 
 @blueprint.get("/api/agents/<agent_id>")
-@answers(AgentItem)
+@answers(agent_models.AgentItem)
 def get_agent(agent_id: str) -> object:
     """One agent, by its id or its slug."""
     return _item(repository.get_agent(**current_user_scope(), agent=agent_id))
 
 
 @blueprint.put("/api/agents/<agent_id>")
-@takes(AgentBody)
-@answers(AgentItem)
+@takes(agent_models.AgentBody)
+@answers(agent_models.AgentItem)
 @fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
-def replace_agent(agent_id: str, body: AgentBody) -> object:
+def replace_agent(agent_id: str, body: agent_models.AgentBody) -> object:
     """Replace what an agent is; what is left out gets its default, the slug stays."""
     who = current_user_scope()
     known = repository.get_agent(**who, agent=agent_id).rules
@@ -133,25 +57,25 @@ def replace_agent(agent_id: str, body: AgentBody) -> object:
 
 
 @blueprint.delete("/api/agents/<agent_id>")
-@asks(Deletion)
+@asks(agent_models.Deletion)
 @answers(Done)
-def delete_agent(agent_id: str, query: Deletion) -> None:
+def delete_agent(agent_id: str, query: agent_models.Deletion) -> None:
     """Delete an agent; its answers stay. `for_good`: no message names it as its source any more."""
     repository.delete_agent(**current_user_scope(), agent=agent_id, for_good=query.for_good)
 
 
 @blueprint.put("/conversations/<conversation_id>/agent")
-@takes(Assignment)
-@answers(Assigned)
+@takes(agent_models.Assignment)
+@answers(agent_models.Assigned)
 @fails("agent_not_found")
-def assign_agent(conversation_id: str, body: Assignment) -> object:
+def assign_agent(conversation_id: str, body: agent_models.Assignment) -> object:
     """Let an agent answer in a conversation, or the conversation's own model again."""
     who = current_user_scope()
     agent = repository.assign_conversation(**who, conversation_id=conversation_id, agent=body.agent)
     return {"status": "ok", "agent_id": agent and agent.agent_id}
 
 
-def _checked_rules(body: AgentBody, *, known: Sequence[Mapping[str, Any]]) -> AgentRules:
+def _checked_rules(body: agent_models.AgentBody, *, known: Sequence[Mapping[str, Any]]) -> AgentRules:
     """What the body says, its rooms by their ids.
 
     known: the agent's rules, of which the rooms may be deleted, and the recipes uninstalled. Raises RecipeNotFoundError

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Literal
 
 from flask import Blueprint, Response
-from pydantic import Field
 
 from attachments.storage import Attachments
 from database.history import attachments as rows
@@ -15,7 +13,7 @@ from database.history.attachments import Attachment
 from endpoints.attachments.sending import SENT_TYPES, contained, send_original, send_picture
 from endpoints.attachments.uploads import largest_attachment, receive_upload, uploaded_name
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.models import LARGEST_NUMBER, Done, Query, Shape, Text
+from endpoints.http.models import Done
 from endpoints.http.scope import (
     current_request,
     current_settings,
@@ -27,77 +25,7 @@ from endpoints.http.validation import answers, asks, fails, takes_upload
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 
-
-class UploadQuery(Query):
-    """What the file is called; a form says it as well."""
-
-    name: Annotated[Text, Field(min_length=1, max_length=1_000)] | None = None
-
-
-class AttachmentItem(Shape):
-    """A file. `kind`: how it is read; `size`: in bytes; `width`, `height`: of a picture.
-
-    `problem`: why there is no text, or not all of it, or why it may be wrong (`encoding`); "" for none.
-    """
-
-    attachment_id: str
-    name: str
-    media_type: str
-    kind: Literal["text", "pdf", "docx", "xlsx", "odt", "pptx", "image"]
-    size: int
-    pages: int | None
-    characters: int | None
-    lines: int | None
-    width: int | None
-    height: int | None
-    problem: Literal["", "no_text", "encrypted", "damaged", "too_costly", "cut", "encoding"]
-    created_at: str
-
-
-class FileOfConversation(Shape):
-    """A file of a message, `number` counting those of the message from 1.
-
-    `attachment_id`: null for a file that another program had and did not give along. `message_index`: 0 for a message
-    on another branch. `size`: in bytes; `problem`: see `AttachmentItem`.
-    """
-
-    attachment_id: str | None = None
-    number: int
-    kind: Literal["file", "image"]
-    name: str = ""
-    media_type: str | None = None
-    size: int | None = None
-    pages: int | None = None
-    lines: int | None = None
-    width: int | None = None
-    height: int | None = None
-    problem: str = ""
-    message_id: str
-    message_index: int
-    message_short_hash: str | None
-    sender: str
-    created_at: str
-
-
-class ContentQuery(Query):
-    """Which form of the file: as it was uploaded, or a picture as it is shown."""
-
-    form: Literal["original", "picture"] = "original"
-
-
-class PageQuery(Query):
-    """The page, from 1; of a file without pages there is one."""
-
-    page: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] = 1
-
-
-class AttachmentText(Shape):
-    """The text of one page. `pages`: how many the file has."""
-
-    page: int
-    pages: int
-    text: str
-
+from . import models as attachment_models
 
 blueprint = Blueprint("attachments", __name__)
 _LONGEST_PAGE = 2_000_000
@@ -106,10 +34,10 @@ _LONGEST_PAGE = 2_000_000
 @blueprint.post("/attachments")
 @works(Work.UPLOADS)
 @takes_upload(largest_attachment, form=True)
-@asks(UploadQuery)
-@answers(AttachmentItem, status=HTTPStatus.CREATED)
+@asks(attachment_models.UploadQuery)
+@answers(attachment_models.AttachmentItem, status=HTTPStatus.CREATED)
 @fails("quota_exceeded", "files_unavailable")
-def upload_attachment(query: UploadQuery) -> object:
+def upload_attachment(query: attachment_models.UploadQuery) -> object:
     """Upload a file for a message: the body, or a form with it.
 
     413 `too_large`, 415 `unsupported_media_type` for what is no text, document or picture, 507 `quota_exceeded`.
@@ -121,10 +49,10 @@ def upload_attachment(query: UploadQuery) -> object:
 
 
 @blueprint.get("/attachments/<attachment_id>")
-@asks(ContentQuery)
+@asks(attachment_models.ContentQuery)
 @answers(None, media=SENT_TYPES)
 @works(Work.FILES)
-def get_attachment(attachment_id: str, query: ContentQuery) -> Response:
+def get_attachment(attachment_id: str, query: attachment_models.ContentQuery) -> Response:
     """The file as it was uploaded, to be saved; with `form=picture` the picture as it is shown."""
     attachment = _files().get(current_user_email(), attachment_id)
     etag = f"{attachment.sha256}-{query.form}"
@@ -135,17 +63,17 @@ def get_attachment(attachment_id: str, query: ContentQuery) -> Response:
 
 
 @blueprint.get("/attachments/<attachment_id>/about")
-@answers(AttachmentItem)
+@answers(attachment_models.AttachmentItem)
 def about_attachment(attachment_id: str) -> object:
     """What is known of a file."""
     return _shape(_files().get(current_user_email(), attachment_id))
 
 
 @blueprint.get("/attachments/<attachment_id>/text")
-@asks(PageQuery)
-@answers(AttachmentText)
+@asks(attachment_models.PageQuery)
+@answers(attachment_models.AttachmentText)
 @works(Work.FILES)
-def text_of_attachment(attachment_id: str, query: PageQuery) -> object:
+def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -> object:
     """The text of one page, as models are given it."""
     pages = _files().pages(_files().get(current_user_email(), attachment_id))
     if query.page > max(1, len(pages)):
@@ -155,11 +83,11 @@ def text_of_attachment(attachment_id: str, query: PageQuery) -> object:
 
 
 @blueprint.get("/conversations/<conversation_id>/files")
-@answers(list[FileOfConversation])
+@answers(list[attachment_models.FileOfConversation])
 def files_of_conversation(conversation_id: str) -> object:
     """All files of a conversation, in order of the messages that have them."""
     found = rows.files_of_conversation(**current_user_scope(), conversation_id=conversation_id)
-    names = FileOfConversation.model_fields
+    names = attachment_models.FileOfConversation.model_fields
     return [{name: value for name, value in file.items() if name in names} for file in found]
 
 
@@ -178,7 +106,7 @@ def _files() -> Attachments:
 
 def _shape(attachment: Attachment) -> dict[str, object]:
     known = asdict(attachment)
-    return {name: known[name] for name in AttachmentItem.model_fields}
+    return {name: known[name] for name in attachment_models.AttachmentItem.model_fields}
 
 
 def _kept(response: Response, etag: str) -> Response:

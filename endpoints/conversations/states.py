@@ -14,7 +14,7 @@ from endpoints.http.scope import current_state, current_user_email, current_user
 from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 
-from . import views as conversation_models
+from . import models as conversation_models
 from .views import check_domain
 
 blueprint = Blueprint("conversation_states", __name__)

@@ -3,239 +3,31 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
 
 from flask import Blueprint, Response
-from pydantic import ConfigDict, Field, RootModel, model_validator
 
-from chat.prompting.options import HIGHEST_TEMPERATURE, LONGEST_SYSTEM_PROMPT
 from database.conversations import conversation, friendly_ids, listing
 from database.conversations import repository as conversations
-from database.conversations.bulk import Change, Fate
-from database.conversations.repository import SETTINGS_CHARS
 from database.sharing.copying import clone_conversation as clone
 from database.workspaces.default import is_domain
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.languages import translated
-from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, JsonObject, Model, Query, Shape, Text, Title
+from endpoints.http.models import Done
 from endpoints.http.responses import json_page
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
 
-
-class ConversationPage(Query):
-    """A page of the list; without a limit, the whole list. `q`: words that are all in the title.
-
-    `brief`: only what a tree of conversations shows, for lists of thousands.
-    """
-
-    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    cursor: Annotated[str, Field(max_length=1_000)] | None = None
-    include_archived: bool = False
-    archived_only: bool = False
-    workspace_id: Id | None = None
-    tag: Annotated[str, Field(max_length=200)] | None = None
-    q: Annotated[str, Field(max_length=500)] | None = None
-    brief: bool = False
-
-
-class Archiving(Body):
-    """Whether the conversation is in the archive."""
-
-    archived: bool = True
-
-
-class NewConversation(Model):
-    """A new conversation. Fields we don't know are ignored.
-
-    `client_id`: the same again answers with the conversation that was created under it.
-    """
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-    client_id: ClientId | None = None
-
-
-class TitleChange(Body):
-    """A title set by a user, which is never overwritten."""
-
-    title: Title
-
-
-class ConversationSettings(RootModel[JsonObject]):
-    """Settings of one conversation: an object of at most 16,384 characters."""
-
-    @model_validator(mode="after")
-    def _not_huge(self) -> ConversationSettings:
-        if len(self.model_dump_json()) > SETTINGS_CHARS:
-            raise ValueError(f"settings take at most {SETTINGS_CHARS:,} characters")
-        return self
-
-
-ModelName = Annotated[Text, Field(min_length=1, max_length=200)]
-
-
-class AnswerOptions(Body):
-    """How answers are made; null leaves it to the server or the model. `answer_tokens`: the most tokens of an answer.
-
-    `system_prompt`: stands in the place of the server's own instructions.
-    """
-
-    system_prompt: Annotated[Text, Field(max_length=LONGEST_SYSTEM_PROMPT)] | None = None
-    temperature: Annotated[float, Field(ge=0, le=HIGHEST_TEMPERATURE)] | None = None
-    answer_tokens: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None = None
-
-
-class ModelOverrides(Body):
-    """The model that answers in the place of the server's main model, by the `id` that `GET /models` gives it."""
-
-    main: ModelName
-
-
-class TurnOptions(AnswerOptions):
-    """How answers are made, and with which tools.
-
-    `use_tools`: whether the model may call tools; null: if it is known to do so. `tools`: those that are switched on or
-    off, by name; the others are as `GET /api/tools` says. `allow_writing`: whether tools change documents at once, in
-    the place of proposing it.
-    """
-
-    use_tools: bool | None = None
-    allow_writing: bool | None = None
-    tools: Annotated[dict[Annotated[Text, Field(max_length=200)], bool], Field(max_length=1_000)] | None = None
-
-
-_ToolNames = Annotated[list[Annotated[Text, Field(max_length=200)]], Field(max_length=1_000)]
-
-
-class SettingsChange(TurnOptions):
-    """The settings of a conversation to change: null removes one, those that are left out stay.
-
-    `suggestions`: of the welcome conversation, can only be removed. `allowed_tools`: tools that need consent and may be
-    called in this conversation without asking by its own model; `agents_allowed_tools`: the same by id of each agent
-    that answers there. A decision on a proposal adds to them.
-    """
-
-    model_overrides: ModelOverrides | None = None
-    suggestions: None = None
-    allowed_tools: _ToolNames | None = None
-    agents_allowed_tools: Annotated[dict[Id, _ToolNames], Field(max_length=200)] | None = None
-
-
-class ConversationItem(Shape):
-    """A conversation in the list."""
-
-    conversation_id: str
-    user_id: str
-    title: str
-    summary_till_now: str
-    domain: str
-    flag: str
-    last_updated: str
-    created_at: str
-    updated_at: str
-    conversation_settings: dict[str, Any]
-    conversation_friendly_id: str
-    workspace_id: str
-    workspace_name: str
-    archived: bool
-    stateless: bool
-    pinned: bool
-    tags: list[str]
-    temporary: bool
-    message_count: int
-
-
-class BriefItem(Shape):
-    """A conversation in a brief list. Left out are the flag "none", empty lists, and what is false.
-
-    running_answers: the ids of its answers that are being written now.
-    """
-
-    conversation_id: str
-    title: str
-    updated_at: str
-    conversation_friendly_id: str
-    workspace_id: str
-    message_count: int
-    flag: str = "none"
-    archived: bool = False
-    stateless: bool = False
-    pinned: bool = False
-    tags: Annotated[list[str], Field(default_factory=list)]
-    running_answers: Annotated[list[str], Field(default_factory=list)]
-
-
-class ConversationDetails(ConversationItem):
-    """A conversation. `agent_id`: of the agent that answers in it, unless a message names others."""
-
-    agent_id: str | None
-
-
-class Tags(Body):
-    """All tags of a conversation."""
-
-    tags: Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=100)]
-
-
-class ConversationTags(Shape):
-    """All tags of a conversation."""
-
-    tags: list[str]
-
-
-class Emptied(Done):
-    """How many conversations were permanently erased."""
-
-    erased: int
-
-
-class ConversationName(Shape):
-    """The ids of a conversation."""
-
-    conversation_id: str
-    conversation_friendly_id: str
-
-
-_MOST = 1_000
-_VALUED = ("move", "flag")
-
-
-class BulkChange(Body):
-    """A change of many conversations. `value`: the workspace to "move" to, or the "flag" to set; else left out."""
-
-    conversation_ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
-    change: Change
-    value: Annotated[Text, Field(min_length=1, max_length=400)] | None = None
-
-    @model_validator(mode="after")
-    def _valued_where_it_has_to_be(self) -> BulkChange:
-        if (self.change in _VALUED) != (self.value is not None):
-            raise ValueError(f"{' and '.join(_VALUED)} take a value, the other changes take none")
-        return self
-
-
-class BulkResult(Shape):
-    """The outcome for one conversation. `conflict`: it belongs to another domain than the workspace."""
-
-    conversation_id: str
-    status: Fate
-
-
-class BulkResults(Shape):
-    """One result for each id, in the order in which they were sent."""
-
-    results: list[BulkResult]
-
+from . import models as conversation_models
 
 blueprint = Blueprint("conversations", __name__)
 
 
 @blueprint.get("/list_conversation_by_user/<domain>")
-@asks(ConversationPage)
-@answers(list[ConversationItem] | list[BriefItem])
+@asks(conversation_models.ConversationPage)
+@answers(list[conversation_models.ConversationItem] | list[conversation_models.BriefItem])
 @fails("workspace_not_found")
-def list_conversation_by_user(domain: str, query: ConversationPage) -> Response:
+def list_conversation_by_user(domain: str, query: conversation_models.ConversationPage) -> Response:
     """The conversations of a domain, newest first; a `Link` header with rel="next" leads to the next page."""
     check_domain(domain)
     friendly_ids.backfill_friendly_ids(**current_user_scope(), domain=domain)
@@ -255,25 +47,27 @@ def list_conversation_by_user(domain: str, query: ConversationPage) -> Response:
 
 
 @blueprint.post("/create_conversation/<domain>/")
-@takes(NewConversation, optional=True)
-@answers(ConversationItem, status=HTTPStatus.CREATED)
+@takes(conversation_models.NewConversation, optional=True)
+@answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_conversation(domain: str, body: NewConversation) -> object:
+def create_conversation(domain: str, body: conversation_models.NewConversation) -> object:
     """A new, empty conversation in the domain's default workspace."""
     return _created(domain, workspace_id=None, client_id=body.client_id)
 
 
 @blueprint.post("/create_conversation/<domain>/<workspace_id>")
-@takes(NewConversation, optional=True)
-@answers(ConversationItem, status=HTTPStatus.CREATED)
+@takes(conversation_models.NewConversation, optional=True)
+@answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_conversation_in_workspace(domain: str, workspace_id: str, body: NewConversation) -> object:
+def create_conversation_in_workspace(
+    domain: str, workspace_id: str, body: conversation_models.NewConversation
+) -> object:
     """A new, empty conversation in a workspace."""
     return _created(domain, workspace_id=workspace_id, client_id=body.client_id)
 
 
 @blueprint.get("/get_conversation_details/<conversation_id>")
-@answers(ConversationDetails)
+@answers(conversation_models.ConversationDetails)
 def get_conversation_details(conversation_id: str) -> object:
     """A conversation without its messages."""
     row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
@@ -288,19 +82,19 @@ def get_conversation_settings(conversation_id: str) -> object:
 
 
 @blueprint.put("/get_conversation_settings/<conversation_id>")
-@takes(ConversationSettings)
+@takes(conversation_models.ConversationSettings)
 @answers(dict[str, object])
-def put_conversation_settings(conversation_id: str, body: ConversationSettings) -> object:
+def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> object:
     """Replace the conversation's own settings."""
     _update(conversation_id, {"settings": body.root})
     return body.root
 
 
 @blueprint.patch("/conversations/<conversation_id>/settings")
-@takes(SettingsChange)
+@takes(conversation_models.SettingsChange)
 @answers(dict[str, object])
 @fails("model_not_allowed")
-def patch_conversation_settings(conversation_id: str, body: SettingsChange) -> object:
+def patch_conversation_settings(conversation_id: str, body: conversation_models.SettingsChange) -> object:
     """Change single settings of a conversation and keep the others; the settings that result."""
     if body.model_overrides is not None:
         check_model(body.model_overrides.main)
@@ -310,19 +104,19 @@ def patch_conversation_settings(conversation_id: str, body: SettingsChange) -> o
 
 
 @blueprint.put("/conversations/<conversation_id>/title")
-@takes(TitleChange)
+@takes(conversation_models.TitleChange)
 @answers(Done)
-def set_title(conversation_id: str, body: TitleChange) -> None:
+def set_title(conversation_id: str, body: conversation_models.TitleChange) -> None:
     """Set the title of a conversation; it is never overwritten."""
     _update(conversation_id, {"title": body.title, "title_force_set": True})
 
 
 @blueprint.post("/clone_conversation/<conversation_id>")
-@takes(NewConversation, optional=True)
-@answers(ConversationName, status=HTTPStatus.CREATED)
+@takes(conversation_models.NewConversation, optional=True)
+@answers(conversation_models.ConversationName, status=HTTPStatus.CREATED)
 @fails("conflict", "turn_in_progress")
 @works(Work.LONG)
-def clone_conversation(conversation_id: str, body: NewConversation) -> object:
+def clone_conversation(conversation_id: str, body: conversation_models.NewConversation) -> object:
     """Copy a conversation with its messages; the copy has ids of its own."""
     row = clone(
         **current_user_scope(), conversation_id=conversation_id, client_id=body.client_id, kind=translated("copy")

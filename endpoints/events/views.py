@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
 
 from flask import Blueprint
-from pydantic import Field
 
 from endpoints.http.errors import RateLimitedError
 from endpoints.http.guards import is_still_valid
-from endpoints.http.models import LARGEST_NUMBER, Query
 from endpoints.http.scope import current_access, current_state
 from endpoints.http.streams import NDJSON, StreamResponse, stream_response
 from endpoints.http.validation import answers, asks
 
-
-class ChangePosition(Query):
-    """The number of the last change that the caller has; left out: only what comes from now on is told.
-
-    epoch: the one that this number was counted in, as the stream's first line told it.
-    """
-
-    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None = None
-    epoch: Annotated[str, Field(max_length=64)] | None = None
-
+from .models import ChangePosition
 
 blueprint = Blueprint("events", __name__)
 _RETRY_AFTER = 30.0

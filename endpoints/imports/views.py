@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import orjson
 from flask import Blueprint, Response
-from pydantic import Field
 
 from database.imports.repository import ENDED, Import, State, change_state, delete_import, get_import, list_imports
 from database.search.vectors import count_unembedded
 from endpoints.attachments.uploads import IMPORT_QUOTA, largest_import, receive_upload, uploaded_name
-from endpoints.http.models import Body, Done, Id, Query, Saying, Shape, Text
+from endpoints.http.models import Done
 from endpoints.http.scope import current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_upload
 from endpoints.serving.work_queues import Work, works
@@ -28,121 +27,14 @@ from portability.imports.documents import documents_to_learn_from
 from portability.imports.runner import FOLDER
 from sentences import recognised, recognised_place, said
 
-
-class UploadName(Query):
-    """What the file is called on the person's machine; a form says it as well."""
-
-    name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-
-
-class ImportSource(Shape):
-    """A source whose files can be imported. `expects`: which files."""
-
-    source: str
-    title: str
-    expects: str
-
-
-class ImportItem(Shape):
-    """An import. `state`: `counting` and `ready` before it is started; `conversations` and `messages` are those of the
-    file, of its whole once `counted`. `done`: messages that were read since it was started, also those of conversations
-    that were not chosen. `imported`, `updated`, `skipped`, `failed`: conversations, and what came beside them, as
-    documents; each memory of the first implementation. `messages_per_second` and `seconds_left` are null where they
-    are unknown. `error_said`: why it failed, for other languages. `next_try_at`: when it is tried again, where it is
-    under way and could not be stored; `error` says why then, too.
-    """  # noqa: D205
-
-    import_id: str
-    source: str
-    source_title: str
-    file_name: str
-    file_size: int
-    state: State
-    counted: bool
-    conversations: int
-    messages: int
-    done: int
-    imported: int
-    updated: int
-    skipped: int
-    failed: int
-    error: str
-    error_said: list[Saying]
-    messages_per_second: float | None
-    seconds_left: float | None
-    next_try_at: str | None
-    created_at: str
-    updated_at: str
-
-
-class ConversationOfFile(Shape):
-    """A conversation in the file, by the source's id."""
-
-    id: str
-    title: str
-    messages: int
-
-
-class Failure(Shape):
-    """What was not imported, and why; or what an undo kept, and why. `said`: the reason, for other languages.
-
-    `item_said`: the place of the item in its file, likewise; empty where `item` is its name.
-    """
-
-    item: str
-    reason: str
-    said: list[Saying]
-    item_said: list[Saying]
-
-
-class ImportDetails(ImportItem):
-    """An import with the first 1,000 conversations of its file, failures, and what an undo kept.
-
-    `vectors_left`: how many of your messages, whether imported or not, can't be found by meaning yet; null where no
-    model for that is there. `to_learn_from`: the paths of documents that came with it and say what another program
-    remembered of you, as Claude's `memories.json`: memories can be taken from their texts (`POST /pkb/ingest_text`).
-    """
-
-    vectors_left: int | None
-    to_learn_from: list[str]
-    titles: list[ConversationOfFile]
-    failures: list[Failure]
-    kept: list[Failure]
-
-
-class ImportOutcome(Shape):
-    """What became of the conversations of a file. `failed` holds the first 1,000; `failed_count` counts all."""
-
-    file_name: str
-    source: str
-    state: State
-    imported: int
-    updated: int
-    skipped: int
-    failed_count: int
-    failed: list[Failure]
-    kept: list[Failure]
-    error: str
-    created_at: str
-    updated_at: str
-
-
-class Choice(Body):
-    """What is imported, and where to. `conversations`: the source's ids; null for all of them. `workspace_id`: null for
-    the default one; folders and projects of the source become workspaces of their names either way.
-    """  # noqa: D205
-
-    conversations: Annotated[list[Annotated[Text, Field(max_length=400)]], Field(max_length=100_000)] | None = None
-    workspace_id: Id | None = None
-    domain: Annotated[Text, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] = "assistant"
-
+from . import models as import_models
 
 blueprint = Blueprint("imports", __name__)
-_LISTED = tuple(ImportItem.model_fields)
+_LISTED = tuple(import_models.ImportItem.model_fields)
 
 
 @blueprint.get("/imports/sources")
-@answers(list[ImportSource])
+@answers(list[import_models.ImportSource])
 def list_import_sources() -> object:
     """From where history can be imported, and in which files."""
     return [{"source": each.source, "title": each.title, "expects": each.expects} for each in importers()]
@@ -151,10 +43,10 @@ def list_import_sources() -> object:
 @blueprint.post("/import")
 @works(Work.LONG)
 @takes_upload(largest_import, quota=IMPORT_QUOTA, form=True)
-@asks(UploadName)
-@answers(ImportItem, status=HTTPStatus.CREATED)
+@asks(import_models.UploadName)
+@answers(import_models.ImportItem, status=HTTPStatus.CREATED)
 @fails("import_form_unknown", "import_refused", "quota_exceeded")
-def upload_import(query: UploadName) -> object:
+def upload_import(query: import_models.UploadName) -> object:
     """Upload a file to import: the body, or a form with it.
 
     422 `import_form_unknown` for a file that no importer reads, `import_refused` for one that is damaged or empty. 507
@@ -171,14 +63,14 @@ def upload_import(query: UploadName) -> object:
 
 
 @blueprint.get("/imports")
-@answers(list[ImportItem])
+@answers(list[import_models.ImportItem])
 def show_imports() -> object:
     """Your imports, the newest first."""
     return [_item(each) for each in list_imports(**current_user_scope())]
 
 
 @blueprint.get("/imports/<import_id>")
-@answers(ImportDetails)
+@answers(import_models.ImportDetails)
 def show_import(import_id: str) -> object:
     """One import, with the conversations of its file to choose from."""
     return _details(get_import(**current_user_scope(), import_id=import_id))
@@ -194,7 +86,7 @@ def forget_import(import_id: str) -> None:
 
 
 @blueprint.get("/imports/<import_id>/report")
-@answers(ImportOutcome)
+@answers(import_models.ImportOutcome)
 def download_import_report(import_id: str) -> Response:
     """What became of the conversations of the file, as a JSON file to keep."""
     which = get_import(**current_user_scope(), import_id=import_id)
@@ -209,16 +101,16 @@ def download_import_report(import_id: str) -> Response:
 
 
 @blueprint.post("/imports/<import_id>/start")
-@takes(Choice, optional=True)
-@answers(ImportItem)
+@takes(import_models.Choice, optional=True)
+@answers(import_models.ImportItem)
 @fails("conflict", "workspace_not_found")
-def start_import(import_id: str, body: Choice) -> object:
+def start_import(import_id: str, body: import_models.Choice) -> object:
     """Start an import, also while its file is still counted. 409 `conflict` where it was started before."""
     return _changed(import_id, "running", {"ready", "counting"}, choice=body.model_dump())
 
 
 @blueprint.post("/imports/<import_id>/pause")
-@answers(ImportItem)
+@answers(import_models.ImportItem)
 @fails("conflict")
 def pause_import(import_id: str) -> object:
     """Stop an import for a while. 409 `conflict` unless it is `running`."""
@@ -226,7 +118,7 @@ def pause_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/resume")
-@answers(ImportItem)
+@answers(import_models.ImportItem)
 @fails("conflict")
 def resume_import(import_id: str) -> object:
     """Let a paused import go on where it was. 409 `conflict` unless it is `paused`."""
@@ -234,7 +126,7 @@ def resume_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/cancel")
-@answers(ImportItem)
+@answers(import_models.ImportItem)
 @fails("conflict")
 def cancel_import(import_id: str) -> object:
     """End an import; what it has stored stays. 409 `conflict` where it has ended."""
@@ -246,7 +138,7 @@ def cancel_import(import_id: str) -> object:
 
 
 @blueprint.post("/imports/<import_id>/undo")
-@answers(ImportItem)
+@answers(import_models.ImportItem)
 @fails("conflict")
 def undo_import(import_id: str) -> object:
     """Take back what an import brought and changed, but for what you went on with or changed since: the report says so.

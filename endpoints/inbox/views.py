@@ -2,107 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from flask import Blueprint
-from pydantic import Field
 
 from activity.threads import activity_shapes
 from database.activities.reading import Activity
 from database.agents import inbox
 from database.agents.repository import get_agent
-from endpoints.activities.views import ActivityItem
-from endpoints.http.models import Body, Id, Query, Shape
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
 
-_State = Literal["pending", "claimed", "done", "failed"]
-
-
-class InboxWindow(Query):
-    """How many items, the oldest first; `state`: only those in this state, else all that are not done."""
-
-    limit: Annotated[int, Field(ge=1, le=200)] = 20
-    state: _State | None = None
-
-
-class ItemError(Shape):
-    """Why an item failed. `said`: what the message says in any language, where that is known."""
-
-    code: str
-    message: str
-    said: list[dict[str, Any]] = Field(default_factory=list)
-
-
-class Item(Shape):
-    """An activity that waits for an agent.
-
-    `is_automatic`: the agent may answer it by itself, if it is set to. `claimed_at`: when somebody last began, or went
-    on, to answer it. `answer_id`: of the activity that answers it.
-    """
-
-    activity: ActivityItem
-    state: _State
-    is_automatic: bool
-    claimed_at: str | None
-    error: ItemError | None
-    answer_id: str | None
-
-
-class InboxCounts(Shape):
-    """How many items of an agent are in each state."""
-
-    agent_id: str
-    pending: int
-    claimed: int
-    failed: int
-    done: int
-
-
-class Inbox(InboxCounts):
-    """The inbox of an agent.
-
-    `by_itself`: so many items it has answered, or tried to, by itself within the last hour; `hourly_limit`: so many it
-    may, by its own limit and the server's.
-    """
-
-    service: Literal["asked", "later", "by_itself"]
-    by_itself: int
-    hourly_limit: int
-    items: list[Item]
-
-
-class Serviced(Shape):
-    """What became of the oldest item.
-
-    `activity`: what was answered; null: nothing was there. `answer`: null with an `error` where the agent could not
-    answer, and without one where somebody else has answered meanwhile.
-    """
-
-    activity: ActivityItem | None
-    answer: ActivityItem | None
-    error: ItemError | None
-
-
-class Retry(Body):
-    """The activity of a failed item; null: of all."""
-
-    activity_id: Id | None = None
-
-
-class Retried(Shape):
-    """How many items wait again."""
-
-    count: int
-
+from . import models as inbox_models
 
 blueprint = Blueprint("inbox", __name__)
 _NOTHING = {"pending": 0, "claimed": 0, "failed": 0, "done": 0}
 
 
 @blueprint.get("/api/inbox")
-@answers(list[InboxCounts])
+@answers(list[inbox_models.InboxCounts])
 def count_items() -> object:
     """How many items your agents have in each state; agents without any are left out."""
     counted = inbox.count_items(**current_user_scope())
@@ -110,9 +29,9 @@ def count_items() -> object:
 
 
 @blueprint.get("/api/inbox/<agent_id>")
-@asks(InboxWindow)
-@answers(Inbox)
-def peek(agent_id: str, query: InboxWindow) -> object:
+@asks(inbox_models.InboxWindow)
+@answers(inbox_models.Inbox)
+def peek(agent_id: str, query: inbox_models.InboxWindow) -> object:
     """What waits for an agent (its id or slug): mixed activities, the oldest first."""
     state, who = current_state(), current_user_scope()
     agent = get_agent(**who, agent=agent_id)
@@ -131,7 +50,7 @@ def peek(agent_id: str, query: InboxWindow) -> object:
 
 
 @blueprint.post("/api/inbox/<agent_id>/service")
-@answers(Serviced)
+@answers(inbox_models.Serviced)
 @fails("conflict", "quota_reached")
 @works(Work.MODEL)
 def service(agent_id: str) -> object:
@@ -147,10 +66,10 @@ def service(agent_id: str) -> object:
 
 
 @blueprint.post("/api/inbox/<agent_id>/retry")
-@takes(Retry, optional=True)
-@answers(Retried)
+@takes(inbox_models.Retry, optional=True)
+@answers(inbox_models.Retried)
 @fails("activity_not_found")
-def retry(agent_id: str, body: Retry) -> object:
+def retry(agent_id: str, body: inbox_models.Retry) -> object:
     """Let failed items of an agent wait again, one or all."""
     who = current_user_scope()
     agent = get_agent(**who, agent=agent_id)

@@ -5,95 +5,24 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 from flask import Blueprint, Response
 
 from database.accounts.audit import record_act
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.models import Saying, Shape
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import allowed_models, current_actor, current_state
 from endpoints.http.validation import answers
 from sentences import said
 
-
-class ModelItem(Shape):
-    """Whether a model can answer now; `progress` is the share of its download or loading that is done."""
-
-    name: str
-    phase: Literal["none", "waiting", "fetching", "loading", "ready", "failed"]
-    progress: float | None
-    detail: str
-    said: list[Saying]
-
-
-class ModelStates(Shape):
-    """The models by role."""
-
-    main: ModelItem
-    cheap: ModelItem
-    embedding: ModelItem | None = None
-
-
-Kind = Literal["embedded", "openai", "anthropic", "scripted", "none"]
-
-
-class ChoiceState(Shape):
-    """Whether a model can answer now; "absent" is one that is fetched when it is chosen.
-
-    `progress` is the share of its download or loading that is done; `detail` a sentence.
-    """
-
-    phase: Literal["none", "absent", "waiting", "fetching", "loading", "ready", "failed"]
-    progress: float | None
-    detail: str
-    said: list[Saying]
-
-
-class ModelChoice(Shape):
-    """A model that a conversation may be answered by.
-
-    `id` is what a message's `model` and a conversation's `model_overrides` take; `role` says which of the server's own
-    models it is; `size_bytes` is what is fetched of an embedded one; `context_window` is in tokens, null where unknown.
-    """
-
-    id: str
-    name: str
-    kind: Kind
-    role: Literal["main", "cheap"] | None
-    state: ChoiceState
-    size_bytes: int | None
-    context_window: int | None
-
-
-class ProviderState(Shape):
-    """Whether a provider has said which models it offers; it is asked behind the answer, and again after a failure."""
-
-    kind: Kind
-    phase: Literal["loading", "ready", "failed"]
-    detail: str
-    said: list[Saying]
-
-
-class Models(ModelStates):
-    """The models by role, and what conversations may choose from."""
-
-    choices: list[ModelChoice]
-    providers: list[ProviderState]
-
-
-class Begun(Shape):
-    """The fetching has begun, or was under way; `GET /models` tells how far it is."""
-
-    status: Literal["ok"]
-
+from . import models as language_model_models
 
 blueprint = Blueprint("models", __name__)
 
 
 @blueprint.get("/models")
-@answers(Models)
+@answers(language_model_models.Models)
 def list_models() -> object:
     """The models by role and those that conversations may choose, with the progress of what is fetched or loaded."""
     models = current_state().models
@@ -111,7 +40,7 @@ def _told(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @blueprint.post("/models/<path:model_id>/fetch")
-@answers(Begun, status=HTTPStatus.ACCEPTED)
+@answers(language_model_models.Begun, status=HTTPStatus.ACCEPTED)
 def fetch_model(model_id: str) -> Response:
     """Begin to fetch and load an embedded model; a fetch that broke off goes on where it was.
 

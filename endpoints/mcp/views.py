@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Blueprint, Response
-from pydantic import ConfigDict, RootModel
 
 from chat.tools.agents import ask_agent
 from endpoints.http.errors import UnauthorizedError
-from endpoints.http.models import JsonObject, Shape
 from endpoints.http.scope import current_access, current_request, current_state
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
 from endpoints.http.wsgi import Answer
 from endpoints.mcp.server import Account, server_for
 from endpoints.serving.work_queues import Work, read_on_loop, works
 from endpoints.tools.views import current_tool_context
+
+from . import models as mcp_models
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -96,21 +96,6 @@ class _Exchange:
         return Answer(self._status, self._headers, b"".join(self._parts))
 
 
-class JsonRpcRequest(RootModel[JsonObject]):
-    """A request or a notification: `jsonrpc`, `method`, `params`, and `id` for a request."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class JsonRpcAnswer(Shape):
-    """An answer: `result` or `error`."""
-
-    jsonrpc: str
-    id: int | str | None = None
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-
-
 blueprint = Blueprint("mcp", __name__)
 
 
@@ -125,12 +110,12 @@ def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
 
 
 @blueprint.post("/mcp")
-@takes(JsonRpcRequest)
-@answers(JsonRpcAnswer, without_body=HTTPStatus.ACCEPTED, own_errors=JsonRpcAnswer)
+@takes(mcp_models.JsonRpcRequest)
+@answers(mcp_models.JsonRpcAnswer, without_body=HTTPStatus.ACCEPTED, own_errors=mcp_models.JsonRpcAnswer)
 @fails("tool_not_found")
 @admits_read_only_tokens
 @works(work_of_message)
-def model_context_protocol(body: JsonRpcRequest) -> Response:
+def model_context_protocol(body: mcp_models.JsonRpcRequest) -> Response:
     """One message of the Model Context Protocol, with an API token; a read-only one is offered what only reads."""
     access = current_access()
     if access.by != "token":

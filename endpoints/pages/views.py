@@ -21,16 +21,11 @@ from database.messages.message import MAX_MESSAGE_CHARS
 from database.proposals import count_open
 from endpoints.http.assets import page_is_joined, static_version
 from endpoints.http.languages import requested_language
-from endpoints.http.models import Nothing, Shape
+from endpoints.http.models import Nothing
 from endpoints.http.scope import current_request, current_state, current_user_scope
 from endpoints.http.validation import answers, takes
 
-
-class Welcome(Shape):
-    """The welcome conversation."""
-
-    conversation_id: str | None
-
+from . import models as page_models
 
 blueprint = Blueprint("pages", __name__)
 
@@ -86,7 +81,7 @@ def permalink(friendly_id: str, identifier: str) -> Response:
 
 @blueprint.post("/welcome")
 @takes(Nothing, optional=True)
-@answers(Welcome)
+@answers(page_models.Welcome)
 def tell_newcomer(body: Nothing) -> object:
     """Make the welcome conversation of an account that never had any; called again, the same answer.
 

@@ -3,70 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
 
 from flask import Blueprint
-from pydantic import Field
 
 from chat.tools.proposals import accept, decide_on_call, described
 from chat.turns.accept import DECIDED_CALLS
 from database.proposals import count_open, decide, get_proposal, list_proposals
-from endpoints.http.models import Body, Query, Shape
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
 from endpoints.tools.views import current_tool_context
-from endpoints.turns.views import Repetition, turn_query
+from endpoints.turns.models import Repetition
+from endpoints.turns.views import turn_query
 
-State = Literal["open", "accepted", "declined", "expired"]
-
-
-class ProposalFilter(Query):
-    """Which proposals: those of this state, or all; the newest first."""
-
-    state: Literal["open", "accepted", "declined", "expired", "all"] = "open"
-    limit: Annotated[int, Field(ge=1, le=500)] = 100
-
-
-class ProposalCount(Shape):
-    """How many proposals wait for the caller."""
-
-    open: int
-
-
-class ProposalItem(Shape):
-    """What a model or a program proposes. `payload`: what is to be changed, by kind; `diff`: what that does to a text.
-
-    `source`: the `message_id` of the answer, the `agent_id` of the agent, or the name of the program's API `token`.
-    """
-
-    proposal_id: str
-    kind: Literal["document", "memory", "tool_call"]
-    payload: dict[str, Any]
-    diff: str
-    source: dict[str, str]
-    state: State
-    created_at: str
-    decided_at: str | None
-
-
-class Consent(Body):
-    """How far a call is allowed: "once", or for its "conversation": then who made it may go on to call the tool there.
-
-    Another agent that answers in the conversation asks for itself.
-
-    Of other proposals it says nothing.
-    """
-
-    scope: Literal["once", "conversation"] = "once"
-
-
-class AcceptedProposal(Shape):
-    """A proposal that was accepted, and what came of it: the `reference` of what is there now, where it has one."""
-
-    proposal: ProposalItem
-    outcome: dict[str, Any]
-
+from . import models as proposal_models
 
 blueprint = Blueprint("proposals", __name__)
 _ANSWER = ("model_not_allowed", "quota_reached", "shutting_down", "too_many_turns", "turn_in_progress")
@@ -74,34 +24,34 @@ _DOCUMENT = ("path_refused", "quota_exceeded", "too_large", "vault_read_only", "
 
 
 @blueprint.get("/api/proposals")
-@asks(ProposalFilter)
-@answers(list[ProposalItem])
-def show_proposals(query: ProposalFilter) -> object:
+@asks(proposal_models.ProposalFilter)
+@answers(list[proposal_models.ProposalItem])
+def show_proposals(query: proposal_models.ProposalFilter) -> object:
     """The proposals that wait for you, newest first."""
     state = None if query.state == "all" else query.state
     return [described(each) for each in list_proposals(**current_user_scope(), state=state, limit=query.limit)]
 
 
 @blueprint.get("/api/proposals/count")
-@answers(ProposalCount)
+@answers(proposal_models.ProposalCount)
 def count_proposals() -> object:
     """How many proposals wait for you."""
     return {"open": count_open(**current_user_scope())}
 
 
 @blueprint.get("/api/proposals/<proposal_id>")
-@answers(ProposalItem)
+@answers(proposal_models.ProposalItem)
 def show_proposal(proposal_id: str) -> object:
     """One proposal."""
     return described(get_proposal(**current_user_scope(), proposal_id=proposal_id))
 
 
 @blueprint.post("/api/proposals/<proposal_id>/accept")
-@takes(Consent, optional=True)
-@answers(AcceptedProposal)
+@takes(proposal_models.Consent, optional=True)
+@answers(proposal_models.AcceptedProposal)
 @fails("conflict", "document_not_found", "knowledge_unavailable", *_DOCUMENT, *_ANSWER)
 @works(Work.MEMORIES)
-def accept_proposal(proposal_id: str, body: Consent) -> object:
+def accept_proposal(proposal_id: str, body: proposal_models.Consent) -> object:
     """Make the change that is proposed. 409 `conflict` where it was decided before.
 
     409, too, where the document was changed since: `details` then holds the new `diff`, which the next call accepts; ""
@@ -122,7 +72,7 @@ def accept_proposal(proposal_id: str, body: Consent) -> object:
 
 
 @blueprint.post("/api/proposals/<proposal_id>/decline")
-@answers(ProposalItem)
+@answers(proposal_models.ProposalItem)
 @fails("conflict", *_ANSWER)
 def decline_proposal(proposal_id: str) -> object:
     """Leave everything as it is. 409 `conflict` where it was decided before.

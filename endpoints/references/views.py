@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from flask import Blueprint
-from pydantic import ConfigDict, Field
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
@@ -21,7 +20,6 @@ from database.history import reading, references
 from database.history.attachments import files_of_each
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.models import Model, Query, Shape
 from endpoints.http.scope import (
     allowed_models,
     conversation_loader,
@@ -35,131 +33,24 @@ from search.messages import search_conversation
 from search.things import conversations as conversation_search
 from search.things.files import messages_with_files
 
-
-class ConversationSearch(Query):
-    """What was typed of a friendly id or title."""
-
-    q: Annotated[str, Field(max_length=500)] = ""
-    domain: Annotated[str, Field(max_length=64)] | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
-    with_unnamed: Annotated[
-        bool, Field(description="Also those without a friendly id, to which nothing can refer: new and empty ones.")
-    ] = False
-
-
-class MessageSearch(Query):
-    """Words to find; none: the newest messages."""
-
-    q: Annotated[str, Field(max_length=2_000)] = ""
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-
-
-class ReferenceQuestion(Query):
-    """A reference as typed, read as in a message; its "@" may be missing.
-
-    conversation_id: where; a `#id` is looked up there first.
-    """
-
-    ref: Annotated[str, Field(min_length=1, max_length=400)]
-    conversation_id: Annotated[str, Field(max_length=400)] | None = None
-
-
-class SuggestionSearch(Query):
-    """What was typed behind an "@", or what begins with two brackets (documents) or a "#" (activities).
-
-    `conversation_id`: where it is typed; activities of this conversation and of its threads come first. `without`:
-    kinds that are not wanted, with commas between.
-    """
-
-    q: Annotated[str, Field(max_length=500)] = ""
-    without: Annotated[str, Field(max_length=400)] = ""
-    conversation_id: Annotated[str, Field(max_length=400)] | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
-
-
-class Suggestion(Shape):
-    """Something that was perhaps meant. `reference`: what to write behind the "@"; of an activity with its "#"."""
-
-    kind: str
-    reference: str
-    title: str
-    icon: str
-
-
-class ConversationHit(Shape):
-    """A conversation that fits what was typed."""
-
-    friendly_id: str
-    title: str
-    conversation_id: str
-    last_updated: str
-
-
-class FileHit(Shape):
-    """A file of a message: which one it is, from 1."""
-
-    number: int
-    name: str
-
-
-class MessageHit(Shape):
-    """A message to refer to, and its files."""
-
-    index: int
-    message_short_hash: str | None
-    sender: str
-    model: str | None
-    preview: str
-    files: list[FileHit]
-
-
-class Backlink(Shape):
-    """A message that refers to this one."""
-
-    message_id: str
-    conversation_id: str
-    conversation_friendly_id: str | None
-    title: str
-    message_index: int
-    message_short_hash: str | None
-    sender: str
-    model: str | None
-    preview: str
-    created_at: str
-
-
-class ReportItem(Model):
-    """A reference and its fate."""
-
-    model_config = ConfigDict(extra="allow")
-    ref: str
-    kind: str
-    status: str
-
-
-class ResolvedItem(ReportItem):
-    """A reference, its fate, the icon of its kind, and where the page shows what it names (a path); null for none."""
-
-    icon: str | None
-    permalink: str | None
-
+from . import models as reference_models
 
 blueprint = Blueprint("references", __name__)
 _PREVIEW_CHARACTERS = 200
 
 
 @blueprint.get("/conversations/autocomplete")
-@asks(ConversationSearch)
-@answers(list[ConversationHit])
-def autocomplete_conversations(query: ConversationSearch) -> object:
+@asks(reference_models.ConversationSearch)
+@answers(list[reference_models.ConversationHit])
+def autocomplete_conversations(query: reference_models.ConversationSearch) -> object:
     """Conversations whose friendly id begins with `q`, then those whose title has its words."""
     return conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump())
 
 
 @blueprint.get("/conversations/<friendly_id>/messages")
-@asks(MessageSearch)
-@answers(list[MessageHit])
-def find_messages(friendly_id: str, query: MessageSearch) -> object:
+@asks(reference_models.MessageSearch)
+@answers(list[reference_models.MessageHit])
+def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> object:
     """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too."""
     conversation_id = _conversation_of(friendly_id)
     rows: Sequence[tuple[MessageRow | MessageText, str | None]]
@@ -191,9 +82,9 @@ def find_messages(friendly_id: str, query: MessageSearch) -> object:
 
 
 @blueprint.get("/references/resolve")
-@asks(ReferenceQuestion)
-@answers(ResolvedItem)
-def resolve_reference(query: ReferenceQuestion) -> object:
+@asks(reference_models.ReferenceQuestion)
+@answers(reference_models.ResolvedItem)
+def resolve_reference(query: reference_models.ReferenceQuestion) -> object:
     """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
     named = read_reference(query.ref)
     if not any((*named.friendly_ids, *named.claim_ids)):
@@ -211,9 +102,9 @@ def resolve_reference(query: ReferenceQuestion) -> object:
 
 
 @blueprint.get("/references/suggest")
-@asks(SuggestionSearch)
-@answers(list[Suggestion])
-def suggest_references(query: SuggestionSearch) -> object:
+@asks(reference_models.SuggestionSearch)
+@answers(list[reference_models.Suggestion])
+def suggest_references(query: reference_models.SuggestionSearch) -> object:
     """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind.
 
     Documents are offered where `q` begins with two brackets, activities and numbers of memories where with a "#".
@@ -229,7 +120,7 @@ def suggest_references(query: SuggestionSearch) -> object:
 
 
 @blueprint.get("/messages/<message_id>/backlinks")
-@answers(list[Backlink])
+@answers(list[reference_models.Backlink])
 def list_backlinks(message_id: str) -> object:
     """The messages that refer to this one."""
     found = references.backlinks(**current_user_scope(), message_id=message_id)

@@ -13,7 +13,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
 from endpoints.http.validation import answers, asks, fails, public
 
-from . import views as share_models
+from . import models as share_models
 
 blueprint = Blueprint("shared_chats", __name__)
 # The address is the secret: no page that is linked to, no search engine and no cache is to learn it.

@@ -6,39 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint
-from pydantic import ConfigDict, RootModel
 
 from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import ForbiddenError
-from endpoints.http.models import JsonObject, Shape
 from endpoints.http.scope import allowed_models, conversation_loader, current_access, current_state, current_user_email
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 
-
-class Arguments(RootModel[JsonObject]):
-    """The arguments of a call by name, as the tool's `parameters` describe them."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class ToolItem(Shape):
-    """A tool. `parameters` is the JSON Schema of its arguments; `reads_only`: it changes nothing."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    aliases: list[str]
-    reads_only: bool
-    on_by_default: bool
-
+from . import models as tool_models
 
 blueprint = Blueprint("tools", __name__)
 _DOCUMENT = ("path_refused", "quota_exceeded", "too_large", "vault_read_only", "vault_unavailable", "version_conflict")
 
 
 @blueprint.get("/api/tools")
-@answers(list[ToolItem])
+@answers(list[tool_models.ToolItem])
 def list_tools() -> object:
     """The tools that can be called, by name. `on_by_default`: models are offered it in your conversations."""
     registry, agents = current_tools(), current_state().services.agents
@@ -57,12 +39,12 @@ def list_tools() -> object:
 
 
 @blueprint.post("/api/tools/<tool_name>")
-@takes(Arguments)
+@takes(tool_models.Arguments)
 @answers(dict[str, Any])
 @fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", *_DOCUMENT)
 @admits_read_only_tokens
 @works(Work.SEARCH)
-def call_tool(body: Arguments, tool_name: str) -> object:
+def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
     """Call a tool; what it answers. Errors are those of the API, not results of the tool.
 
     403 `forbidden` where a read-only token calls a tool that changes something.
@@ -74,13 +56,13 @@ def call_tool(body: Arguments, tool_name: str) -> object:
 
 
 @blueprint.post("/api/tools/ask_agent")
-@takes(Arguments)
+@takes(tool_models.Arguments)
 @answers(dict[str, Any])
 @fails(
     "agent_not_found", "conversation_not_found", "quota_reached", "shutting_down", "too_many_turns", "turn_in_progress"
 )
 @works(Work.MODEL)
-def ask_agent(body: Arguments) -> object:
+def ask_agent(body: tool_models.Arguments) -> object:
     """Ask an agent, as the tool does, and wait for its answer."""
     return current_state().tools.run("ask_agent", body.root, current_tool_context())
 

@@ -14,7 +14,7 @@ from endpoints.http.validation import answers
 from endpoints.serving.work_queues import Work, works
 from vault.documents import Vault
 
-from . import views as vault_models
+from . import models as vault_models
 from .views import current_vault
 
 log = logging.getLogger(__name__)

@@ -3,83 +3,22 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, cast
+from typing import cast
 
 from flask import Blueprint
-from pydantic import Field
 
 from database.conversations import repository as conversations
 from database.conversations import workspace_undo as undo
 from database.workspaces import repository as workspaces
-from database.workspaces.repository import RemovedWorkspace
 from endpoints.conversations.views import check_domain
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.models import Body, Done, Id, Shape, Text, Title
+from endpoints.http.models import Done
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 
-WorkspaceColor = Annotated[Text, Field(max_length=31, examples=["primary"])]
-
-
-class WorkspaceDraft(Body):
-    """Colour and place of a new workspace."""
-
-    workspace_color: WorkspaceColor = "primary"
-    parent_workspace_id: Id | None = None
-
-
-class WorkspaceChange(Body):
-    """The properties to change."""
-
-    workspace_name: Title | None = None
-    workspace_color: WorkspaceColor | None = None
-    expanded: bool | None = None
-
-
-class WorkspacesCollapse(Body):
-    """The workspaces to close."""
-
-    workspace_ids: Annotated[list[Id], Field(max_length=1_000)]
-
-
-class WorkspaceMove(Body):
-    """The new parent; null is the top."""
-
-    parent_workspace_id: Id | None
-
-
-class ConversationMove(Body):
-    """The new workspace of the conversation."""
-
-    workspace_id: Id
-
-
-class PathStep(Shape):
-    """A workspace on the path from the top."""
-
-    workspace_id: str
-    workspace_name: str
-
-
-class LostWorkspace(Body):
-    """A deleted workspace as `/delete_workspace` returned it, to be restored."""
-
-    workspace_id: Id
-    workspace_name: Annotated[Text, Field(min_length=1, max_length=200)]
-    workspace_color: WorkspaceColor
-    expanded: bool
-    parent_workspace_id: Id | None
-    workspace_ids: Annotated[list[Id], Field(max_length=10_000)]
-    conversation_ids: Annotated[list[Id], Field(max_length=50_000)]
-
-
-class WorkspaceRemoved(Done):
-    """The workspace was deleted."""
-
-    removed: RemovedWorkspace
-
+from . import models as workspace_models
 
 blueprint = Blueprint("workspaces", __name__)
 _LONGEST_NAME = 200
@@ -93,10 +32,10 @@ def list_workspaces(domain: str) -> object:
 
 
 @blueprint.post("/create_workspace/<domain>/<path:name>")
-@takes(WorkspaceDraft, optional=True)
+@takes(workspace_models.WorkspaceDraft, optional=True)
 @answers(workspaces.Workspace, status=HTTPStatus.CREATED)
 @fails("workspace_not_found")
-def create_workspace(domain: str, name: str, body: WorkspaceDraft) -> object:
+def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDraft) -> object:
     """A new, empty workspace."""
     if len(name) > _LONGEST_NAME or not name.strip():
         raise InvalidRequestError(say("workspace_name_length", most=_LONGEST_NAME))
@@ -110,23 +49,23 @@ def create_workspace(domain: str, name: str, body: WorkspaceDraft) -> object:
 
 
 @blueprint.put("/update_workspace/<workspace_id>")
-@takes(WorkspaceChange)
+@takes(workspace_models.WorkspaceChange)
 @answers(Done)
-def update_workspace(workspace_id: str, body: WorkspaceChange) -> None:
+def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) -> None:
     """Change a workspace's name, colour, or whether it is open in the sidebar."""
     workspaces.update_workspace(**current_user_scope(), workspace_id=workspace_id, **body.model_dump())
 
 
 @blueprint.post("/collapse_workspaces")
-@takes(WorkspacesCollapse)
+@takes(workspace_models.WorkspacesCollapse)
 @answers(Done)
-def collapse_workspaces(body: WorkspacesCollapse) -> None:
+def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> None:
     """Close workspaces in the sidebar; unknown ids are ignored."""
     workspaces.set_workspaces_expanded(**current_user_scope(), workspace_ids=body.workspace_ids, expanded=False)
 
 
 @blueprint.delete("/delete_workspace/<domain>/<workspace_id>")
-@answers(WorkspaceRemoved)
+@answers(workspace_models.WorkspaceRemoved)
 @works(Work.LONG)
 def delete_workspace(domain: str, workspace_id: str) -> object:
     """Remove a workspace; its contents go to its parent, else to the default workspace."""
@@ -137,21 +76,21 @@ def delete_workspace(domain: str, workspace_id: str) -> object:
 
 
 @blueprint.post("/restore_workspace/<domain>")
-@takes(LostWorkspace)
+@takes(workspace_models.LostWorkspace)
 @answers(Done)
 @fails("conflict", "workspace_not_found")
 @works(Work.LONG)
-def restore_workspace(domain: str, body: LostWorkspace) -> None:
+def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> None:
     """Restore a deleted workspace, with the contents that were not moved elsewhere since."""
     removed = cast("workspaces.RemovedWorkspace", body.model_dump())
     undo.restore_workspace(**current_user_scope(), domain=check_domain(domain), removed=removed)
 
 
 @blueprint.put("/move_workspace/<workspace_id>")
-@takes(WorkspaceMove)
+@takes(workspace_models.WorkspaceMove)
 @answers(Done)
 @fails("workspace_not_found")
-def move_workspace(workspace_id: str, body: WorkspaceMove) -> None:
+def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> None:
     """Move a workspace below another one, or to the top; below itself is a 400."""
     workspaces.move_workspace(
         **current_user_scope(), workspace_id=workspace_id, parent_workspace_id=body.parent_workspace_id
@@ -159,10 +98,10 @@ def move_workspace(workspace_id: str, body: WorkspaceMove) -> None:
 
 
 @blueprint.put("/move_conversation_to_workspace/<conversation_id>")
-@takes(ConversationMove)
+@takes(workspace_models.ConversationMove)
 @answers(Done)
 @fails("workspace_not_found")
-def move_conversation(conversation_id: str, body: ConversationMove) -> None:
+def move_conversation(conversation_id: str, body: workspace_models.ConversationMove) -> None:
     """Move a conversation to another workspace."""
     conversations.move_conversation(
         **current_user_scope(), conversation_id=conversation_id, workspace_id=body.workspace_id
@@ -170,7 +109,7 @@ def move_conversation(conversation_id: str, body: ConversationMove) -> None:
 
 
 @blueprint.get("/get_workspace_path/<workspace_id>")
-@answers(list[PathStep])
+@answers(list[workspace_models.PathStep])
 def get_workspace_path(workspace_id: str) -> object:
     """The workspaces from the top down to this one."""
     return workspaces.get_workspace_path(**current_user_scope(), workspace_id=workspace_id)

@@ -16,7 +16,7 @@ from database.accounts.users import create_user, get_user
 from database.engine.database import Database
 from database.jobs import Progress, add_job, claim_job, store_failure, store_progress
 from database.schema import audit_log
-from endpoints.administration.views import AuditPage, Jobs, ServerHealth
+from endpoints.administration.models import AuditPage, Jobs, ServerHealth
 from endpoints.http.languages import LANGUAGES
 from endpoints.http.scope import EXTENSION
 from tests.endpoints.conftest import PASSWORD, Person, refused, told

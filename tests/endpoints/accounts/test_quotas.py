@@ -16,7 +16,7 @@ from database.accounts.users import create_user
 from database.engine.database import Database
 from database.schema import usage_days
 from database.turns.turns import accept_turn, finish_turn
-from endpoints.administration.views import OwnUsage, PersonItem
+from endpoints.administration.models import OwnUsage, PersonItem
 from endpoints.http.scope import EXTENSION
 from language_models.testing import ScriptedChatModel
 from settings import MappedFolder

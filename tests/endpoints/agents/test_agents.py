@@ -14,7 +14,7 @@ from database.connection import open_store
 from database.engine.database import Database
 from database.schema import messages
 from database.search.indexing import index_pending
-from endpoints.agents.views import AgentItem
+from endpoints.agents.models import AgentItem
 from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import Person, events_of, refused, told

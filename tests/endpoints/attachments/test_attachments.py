@@ -19,9 +19,9 @@ from chat.exchange.files import AttachedFiles, files_of_message
 from chat.exchange.report import ReportEntry
 from chat.prompting.items import merge
 from database.conversations.deletion import purge_bin
-from endpoints.attachments.views import FileOfConversation
+from endpoints.attachments.models import FileOfConversation
 from endpoints.http.scope import EXTENSION
-from endpoints.search.views import FileResult, SearchResults
+from endpoints.search.models import FileResult, SearchResults
 from language_models.testing import Reply, ScriptedChatModel
 from sentences import say
 from settings import Settings, load_settings

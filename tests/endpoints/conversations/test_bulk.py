@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from database.conversations.bulk import AT_ONCE
-from endpoints.conversations import views as conversation_models
-from endpoints.workspaces import views as workspace_models
+from endpoints.conversations import models as conversation_models
+from endpoints.workspaces import models as workspace_models
 from tests.endpoints.conftest import Person, refused, told
 
 pytestmark = pytest.mark.contract

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from endpoints.conversations import views as conversation_models
+from endpoints.conversations import models as conversation_models
 from tests.database.conftest import statements
 from tests.endpoints.conftest import Person
 

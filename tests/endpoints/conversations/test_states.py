@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from database.conversations.deletion import BinnedConversation
-from endpoints.conversations import views as conversation_models
+from endpoints.conversations import models as conversation_models
 from tests.endpoints.conftest import Person, told
 
 pytestmark = pytest.mark.contract

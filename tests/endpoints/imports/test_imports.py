@@ -13,7 +13,7 @@ from database.changes import changes_after
 from database.conversations.repository import get_conversations_for_user
 from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
-from endpoints.imports.views import ImportDetails, ImportItem
+from endpoints.imports.models import ImportDetails, ImportItem
 from portability.imports.runner import FOLDER, ImportRunner
 from tests.endpoints.conftest import Person, refused, told
 from tests.portability.importers.exports import chatgpt_talk

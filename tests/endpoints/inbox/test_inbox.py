@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 
 from database.changes import changes_after
-from endpoints.agents.views import AgentItem
+from endpoints.agents.models import AgentItem
 from endpoints.http.scope import EXTENSION
-from endpoints.inbox.views import Inbox, InboxCounts, Retried, Serviced
+from endpoints.inbox.models import Inbox, InboxCounts, Retried, Serviced
 from language_models.errors import ModelUnavailableError
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, refused, told

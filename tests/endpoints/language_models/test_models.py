@@ -12,7 +12,7 @@ from flask import Flask
 
 from database.connection import close_store
 from endpoints.http.scope import EXTENSION
-from endpoints.language_models import views as language_model_models
+from endpoints.language_models import models as language_model_models
 from language_models.roles import ModelRoles
 from language_models.testing import ScriptedChatModel
 from server import create_app

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from database import library
-from endpoints.library.views import Preset, Prompt
+from endpoints.library.models import Preset, Prompt
 from tests.endpoints.conftest import Person, refused, told
 
 pytestmark = pytest.mark.contract

@@ -15,7 +15,7 @@ from mcp import Client, MCPError
 from chat.tools.registry import Tool, ToolContext
 from database.accounts.users import set_disabled
 from endpoints.http.scope import EXTENSION
-from endpoints.mcp.views import JsonRpcAnswer
+from endpoints.mcp.models import JsonRpcAnswer
 from endpoints.serving.asgi_server import Bridge
 from endpoints.serving.work_queues import Work
 from language_models.testing import ScriptedChatModel

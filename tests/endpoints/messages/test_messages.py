@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from endpoints.conversations import views as conversation_models
-from endpoints.messages import views as message_models
+from endpoints.conversations import models as conversation_models
+from endpoints.messages import models as message_models
 from language_models.testing import ScriptedChatModel
 from tests.endpoints.conftest import Person, refused
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from flask import Flask
 
-from endpoints.pages.views import Welcome
+from endpoints.pages.models import Welcome
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person, told
 

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from database.proposals import create_proposal
 from database.schema import activities
 from endpoints.http.scope import EXTENSION
-from endpoints.proposals.views import AcceptedProposal, ProposalItem
+from endpoints.proposals.models import AcceptedProposal, ProposalItem
 from tests.endpoints.conftest import Person, refused, told
 from vault.documents import Vault
 

@@ -13,7 +13,7 @@ from database.engine.clock import iso_in
 from database.proposals import KEPT_DAYS, OPEN_DAYS, create_proposal, expire_proposals
 from database.schema import proposals
 from endpoints.http.scope import EXTENSION
-from endpoints.proposals.views import AcceptedProposal, ProposalCount, ProposalItem
+from endpoints.proposals.models import AcceptedProposal, ProposalCount, ProposalItem
 from tests.endpoints.conftest import Person, refused, told
 
 STATEMENT = "I am allergic to walnuts"

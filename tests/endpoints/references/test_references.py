@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from endpoints.references.views import ResolvedItem, Suggestion
+from endpoints.references.models import ResolvedItem, Suggestion
 from tests.endpoints.conftest import Person
 from tests.endpoints.turns.test_turns import last_ids
 

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from endpoints.http.scope import EXTENSION, AppState
-from endpoints.search.views import DocumentResult, SearchResults
+from endpoints.search.models import DocumentResult, SearchResults
 from language_models.errors import ModelUnavailableError
 from search.meaning import MessageVectors
 from tests.endpoints.conftest import Person, told

@@ -10,7 +10,7 @@ from flask import Flask
 from chat.context.knowledge import EmbeddingUpkeep
 from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
-from endpoints.search.views import SearchResults
+from endpoints.search.models import SearchResults
 from language_models.testing import Reply, ScriptedChatModel
 from settings import Settings
 from tests.endpoints.conftest import Person, running_app, told

@@ -12,7 +12,7 @@ from flask import Flask
 from database.conversations.repository import set_friendly_id
 from database.search.index import folded
 from endpoints.http.scope import EXTENSION
-from endpoints.search.views import ConversationResult, FileResult, MemoryResult, MessageResult, SearchResults
+from endpoints.search.models import ConversationResult, FileResult, MemoryResult, MessageResult, SearchResults
 from search.things.kinds import KINDS, Page, Wanted
 from tests.endpoints.conftest import Person, refused, told
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError

@@ -17,7 +17,7 @@ from database.sharing import snapshots
 from database.sharing.shares import SharedPage
 from endpoints.http.models import Done
 from endpoints.http.scope import EXTENSION
-from endpoints.sharing import views as share_models
+from endpoints.sharing import models as share_models
 from tests.attachments.made_files import picture_of
 from tests.endpoints.conftest import Person, refused, told
 

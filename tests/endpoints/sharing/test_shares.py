@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from database.sharing.shares import SharedPage
 from endpoints.http.models import Done
-from endpoints.sharing import views as share_models
+from endpoints.sharing import models as share_models
 from tests.endpoints.conftest import Person, refused, told
 
 pytestmark = pytest.mark.contract

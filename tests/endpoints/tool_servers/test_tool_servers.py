@@ -23,7 +23,7 @@ from database.conversations.repository import get_conversation
 from database.engine.errors import StorageFailedError
 from database.maintenance.account_erasure import close_account
 from endpoints.http.scope import EXTENSION
-from endpoints.tool_servers.views import ToolServerItem
+from endpoints.tool_servers.models import ToolServerItem
 from language_models.file_lock import locked
 from language_models.testing import Reply, ScriptedChatModel, calling
 from settings import Settings

@@ -12,7 +12,7 @@ from flask import Flask
 from chat.tools.registry import Tool, ToolContext
 from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
-from endpoints.tools.views import ToolItem
+from endpoints.tools.models import ToolItem
 from language_models.testing import Reply, ScriptedChatModel, calling
 from search.patterns import Deadline
 from tests.endpoints.conftest import Person, refused, told

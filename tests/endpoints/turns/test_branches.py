@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from endpoints.messages.views import MessageItem
-from endpoints.turns.views import BranchingItem
+from endpoints.messages.models import MessageItem
+from endpoints.turns.models import BranchingItem
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from endpoints.turns import views as turn_models
+from endpoints.turns import models as turn_models
 from language_models.ports import Price, Usage
 from language_models.testing import Reply, ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of, refused
