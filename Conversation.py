@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chat.agents.answering import with_answerers
-from chat.context.budget import max_context_chars
 from chat.context.conversations import ConversationReferences, FriendlyIdLookup, RunningTurn
-from chat.context.finding import completed
 from chat.context.gather import (
     FoundBeside,
     GatheredContext,
@@ -24,7 +22,7 @@ from chat.context.gather import (
     stored_lookup,
 )
 from chat.context.memories import KnowledgeRequest, knowledge_request
-from chat.context.related import found_beside
+from chat.context.related import completed, found_beside, max_context_chars
 from chat.exchange import events
 from chat.exchange.ports import ConversationLoader, ReferenceCaps, TurnServices
 from chat.exchange.turn import Turn, TurnStream, wait_for_abandoned_turns

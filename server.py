@@ -31,30 +31,27 @@ from attachments.passages import index_pending as index_pending_files
 from attachments.storage import Attachments
 from chat.agents.asking import AgentDesk
 from chat.agents.inbox import InboxDesk, InboxWorker
-from chat.context.counted_model import counting_in
-from chat.context.knowledge import KnowledgeAccess
+from chat.context.knowledge import KnowledgeAccess, counting_in
 from chat.exchange.ports import ConversationLoader, TurnServices
-from chat.exchange.services import default_quota, models_from, services_from
-from chat.processes.announcements import Announcements, LocalAnnouncements
-from chat.processes.broker import Broker
+from chat.exchange.services import default_quota, limits_of, models_from
+from chat.processes.announcements import Announcements, Broker, LocalAnnouncements
 from chat.processes.duties import EVERY_DUTY, Duties, SharedDuties
 from chat.processes.metrics import Metrics
 from chat.processes.supervisor import Inherited, Supervisor, inherited
 from chat.runtime.account_erasure import AccountErasure
 from chat.runtime.cache import DefaultDictQueue
 from chat.runtime.changes import ChangeFeed
-from chat.runtime.data_folder import probe
-from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here
-from chat.runtime.thread_titles import ThreadTitles
+from chat.runtime.startup import ServerProcess, ServerRunningError, held_data_folder, is_held_here, probe
 from chat.runtime.upkeep import ServerWork, keep_up
 from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
+from chat.tools.foreign.calls import register_foreign_tools
 from chat.tools.foreign.personal import PersonalServers
-from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolRegistry
 from chat.turns.history import History
 from chat.turns.lost_reports import lost_report
 from chat.turns.runner import TurnRunner
+from chat.turns.titles import ThreadTitles
 from Conversation import Conversation
 from database.accounts.audit import purge_acts
 from database.connection import open_store
@@ -73,7 +70,7 @@ from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import ImportRunner
 from search.meaning import MessageVectors
-from search.things.titles import titles_of
+from search.things.conversations import titles_of
 from settings import SETTINGS_TABLE, Settings, SettingsError, load_settings, variables_in
 from truth_management_system.interface.structured_api import KnowledgeModels
 from vault.documents import Vaults
@@ -243,8 +240,8 @@ def _services(
     recipes: RecipeRegistry,
 ) -> TurnServices:
     """What turns use."""
-    return services_from(
-        settings,
+    return TurnServices(
+        **limits_of(settings),
         models=stores.models,
         metrics=metrics,
         knowledge=stores.knowledge,

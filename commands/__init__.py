@@ -14,7 +14,7 @@ from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.engine.errors import StoreError
 from settings import SettingsError
 
-from . import activity, agents, archives, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault
+from . import activity, agents, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault
 from .chat import exports, messages, terminal
 
 
@@ -37,7 +37,7 @@ def register(app: Flask) -> None:
     for command in (messages.send, messages.poll, exports.export_chat):
         terminal.group.add_command(command)
     activity.group.add_command(exports.export_recipe)
-    data.group.add_command(archives.export_account)
+    data.group.add_command(exports.export_account)
     data.group.add_command(migrate.migrate)
     app.cli.add_command(terminal.group)
     app.cli.add_command(mcp.command)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from database.accounts.users import create_user
-from database.engine.errors import StoreError, UserExistsError
+from database.engine.errors import UserExistsError
 from database.search.indexing import index_pending
 from endpoints.http.scope import current_state
-from truth_management_system.interface.structured_api import KnowledgeError
 
-from .shell import CommandGroup, examples
+from .shell import CommandGroup, examples, one_line_errors
 
 if TYPE_CHECKING:
     from benchmarks.made_up.history import SeedPlan
@@ -69,7 +68,7 @@ def seed_store(
     plan = SeedPlan(
         conversations=conversations, messages=messages, chars=chars, workspaces=workspaces, named=not unnamed
     )
-    try:
+    with one_line_errors():
         if conversations:
             plan.turns()  # a plan that makes no sense leaves nothing behind
         _create_account(email, password)
@@ -79,8 +78,6 @@ def seed_store(
             _seed_claims(email, KnowledgePlan(claims=claims))
         if documents:
             _seed_documents(email, documents)
-    except (StoreError, KnowledgeError) as error:
-        raise click.ClickException(error.message) from None
 
 
 def _create_account(email: str, password: str | None) -> None:

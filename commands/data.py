@@ -15,7 +15,7 @@ import click
 from attachments.storage import Attachments
 from attachments.verification import verify_attachments
 from chat.context.knowledge import close_knowledge, knowledge_in
-from chat.runtime.startup import ServerRunningError, held_data_folder
+from chat.runtime.startup import held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
 from database.accounts.users import any_user_exists, conversation_exists, get_user
 from database.connection import open_store
@@ -30,7 +30,7 @@ from database.search.owned import refill
 from endpoints.http.scope import current_settings, current_state
 from portability.backup import ACCOUNTS, BACKUP_SCRATCH, KNOWLEDGE, Progress, back_up
 from portability.engines import Place, copy_stores
-from portability.errors import BackupError, BrokenImportError
+from portability.errors import BrokenImportError
 from portability.imports.accepting import accept_file
 from portability.imports.documents import DocumentStore, documents_to_learn_from
 from portability.imports.files import FileStore
@@ -41,7 +41,6 @@ from portability.restoring import restore
 from portability.scratch import scratch_folder
 from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
-    KnowledgeError,
     reindex_knowledge,
     repair_knowledge,
     verify_knowledge,
@@ -50,7 +49,7 @@ from vault.documents import Vaults
 from vault.upkeep import RULE as DOCUMENTS
 from vault.upkeep import mend_vaults, verify_vaults
 
-from .shell import CommandGroup, examples
+from .shell import CommandGroup, examples, one_line_errors
 
 group = CommandGroup("data", help="What is stored.")
 _THOUSANDTHS = 1_000
@@ -64,7 +63,7 @@ _NOTHING_THERE = "{} holds no account. Is it the one of your server? ANAPHORA_DA
 @click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
 def backfill(email: str, domain: str) -> None:
     """Give old conversations their friendly ids, and old messages their hashes."""
-    with _one_line_errors():
+    with one_line_errors():
         database = open_store(current_settings().users_dir)
         user = get_user(database=database, user_email=email)
         count = backfill_friendly_ids(database=database, user_email=user.user_email, domain=domain)
@@ -85,7 +84,7 @@ def backup(target: Path, force: bool) -> None:
     if _is_empty():
         raise click.ClickException(f"There is nothing to back up: {_NOTHING_THERE.format(_where())}")
     copied = None if _is_sqlite() else partial(copy_stores, Place(settings.data_dir, settings.database_url))
-    with _one_line_errors(), _progress("Backing up") as progress:
+    with one_line_errors(), _progress("Backing up") as progress:
         file = back_up(settings.data_dir, target, copy_stores=copied, force=force, progress=progress)
     click.echo(f"{file} holds everything ({file.stat().st_size / 1e6:.1f} MB).")
 
@@ -100,7 +99,7 @@ def restore_backup(file: Path, force: bool) -> None:
     """
     settings = current_settings()
     data_dir, url = settings.data_dir, settings.database_url
-    with _one_line_errors(), held_data_folder(data_dir), _progress("Restoring") as progress:
+    with one_line_errors(), held_data_folder(data_dir), _progress("Restoring") as progress:
         restored = restore(file, data_dir=data_dir, database_url=url, force=force, progress=progress)
     click.echo(f"{data_dir} holds what was backed up at {restored.created_at}.")
     if restored.former is not None:
@@ -120,7 +119,7 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
     Imported again, a file adds only what is new. A server may keep running. An import that is interrupted goes on by
     the server, or when it is resumed on the page; the page also shows its report, and takes it back.
     """
-    with _one_line_errors():
+    with one_line_errors():
         database = open_store(current_settings().users_dir)
         user_email = get_user(database=database, user_email=email).user_email
         uploads = current_settings().data_dir / UPLOADS
@@ -173,7 +172,7 @@ def verify(repair: bool) -> None:
     """
     wrong = _print_findings(_findings())
     if wrong and repair:
-        with _one_line_errors():
+        with one_line_errors():
             for done in _repairs({finding.rule for finding in wrong if finding.derived}):
                 click.echo(f"repaired: {done}")
         wrong = _print_findings(_findings())
@@ -198,7 +197,7 @@ def reindex(messages: bool, documents: bool, claims: bool) -> None:
     continues.
     """
     are_all = not (messages or documents or claims)
-    with _one_line_errors():
+    with one_line_errors():
         if messages or are_all:
             _reindex_messages(open_store(current_settings().users_dir))
         if documents or are_all:
@@ -232,7 +231,7 @@ def forget(older_than_days: float, email: str | None) -> None:
     Memories retracted that long ago are erased with their vectors and search rows. Older changes stay in the history
     without the former texts, so they can no longer be undone. A server may keep running.
     """
-    with _one_line_errors():
+    with one_line_errors():
         database = open_store(current_settings().users_dir)
         owner = get_user(database=database, user_email=email).user_email if email else None
         erasure = current_state().account_erasure
@@ -252,7 +251,7 @@ def compact() -> None:
     gigabyte, stop it first. This needs disk space for a second copy of the larger store.
     """
     _require_sqlite()
-    with _one_line_errors():
+    with one_line_errors():
         open_store(current_settings().users_dir)  # one that can't be opened is told as that
         before, after = current_state().account_erasure.compact()
     click.echo(f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB.")
@@ -261,7 +260,7 @@ def compact() -> None:
 
 def _note_act(act: Act, subject: str, **details: object) -> None:
     """Note in the audit log what was done to the whole store."""
-    with _one_line_errors():
+    with one_line_errors():
         database = open_store(current_settings().users_dir)
         note_act(database=database, by=COMMAND_LINE, act=act, subject=subject, details=details)
 
@@ -304,7 +303,7 @@ def _findings() -> Iterator[tuple[str, Finding]]:
     """All findings, each with the name of its store."""
     settings = current_settings()
     if not _is_sqlite():
-        with _one_line_errors(), scratch_folder(settings.data_dir, prefix=BACKUP_SCRATCH) as scratch:
+        with one_line_errors(), scratch_folder(settings.data_dir, prefix=BACKUP_SCRATCH) as scratch:
             copy_stores(Place(settings.data_dir, settings.database_url), scratch / "stores", lambda _share: None)
             for store, finding in _findings_in_rows(scratch / "stores"):
                 yield store, replace(finding, derived=False)
@@ -364,17 +363,6 @@ def _knowledge() -> Iterator[PKBDatabase]:
         yield knowledge_in(users_dir).database()
     finally:
         close_knowledge(users_dir)
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Turn errors of the stores into one sentence on the command line."""
-    try:
-        yield
-    except (StoreError, KnowledgeError, BackupError) as error:
-        raise click.ClickException(error.message) from None
-    except ServerRunningError as error:
-        raise click.ClickException(str(error)) from None
 
 
 @contextmanager

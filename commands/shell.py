@@ -14,6 +14,7 @@ from flask.cli import AppGroup
 
 from activity.recipes.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
 from chat.exchange.errors import TurnError
+from chat.runtime.startup import ServerRunningError
 from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token
 from database.accounts.listing import list_accounts
@@ -22,6 +23,8 @@ from database.engine.database import Database
 from database.engine.errors import RoomNotFoundError, StoreError, UserNotFoundError
 from endpoints.http.errors import code_of, row_of
 from language_models.errors import ModelError
+from portability.errors import BackupError
+from truth_management_system.interface.structured_api import KnowledgeError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 USAGE, MISSING, REFUSED = 2, 3, 4
@@ -130,6 +133,17 @@ def fail(message: str, *, code: int) -> NoReturn:
     """Exit with one line."""
     click.echo(f"Error: {printable(message)}", err=True)
     raise click.exceptions.Exit(code)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn errors of the stores into one sentence on the command line."""
+    try:
+        yield
+    except (StoreError, KnowledgeError, BackupError) as error:
+        raise click.ClickException(error.message) from None
+    except ServerRunningError as error:
+        raise click.ClickException(str(error)) from None
 
 
 @contextmanager

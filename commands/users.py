@@ -21,7 +21,7 @@ from endpoints.http.error_responses import field_errors
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
-from .shell import CommandGroup, examples
+from .shell import CommandGroup, examples, one_line_errors
 
 group = CommandGroup("users", help="Accounts and their tokens.")
 _PAGE = 500
@@ -68,7 +68,7 @@ def create(email: str, name: str, admin: bool) -> None:
 @click.option("--keep-tokens", is_flag=True, help="Do not revoke the account's API tokens.")
 def password(email: str, keep_tokens: bool) -> None:
     """Set a new password: all sessions of the account end, and its API tokens are revoked."""
-    try:
+    with one_line_errors():
         ended = users.set_password(
             database=current_state().database,
             user_email=email,
@@ -76,8 +76,6 @@ def password(email: str, keep_tokens: bool) -> None:
             keep_tokens=keep_tokens,
             by=COMMAND_LINE,
         )
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(f"The password is set. Sessions ended: {ended.sessions}. API tokens revoked: {ended.tokens}.")
 
 
@@ -88,7 +86,7 @@ def password(email: str, keep_tokens: bool) -> None:
 @click.option("--admin", is_flag=True, help="The account is an administrator's.")
 def invite(email: str | None, uses: int, days: int, admin: bool) -> None:
     """Make an invitation, and print where on the server its receiver makes an account; it is shown this once."""
-    try:
+    with one_line_errors():
         made = create_invitation(
             database=current_state().database,
             by=COMMAND_LINE,
@@ -97,8 +95,6 @@ def invite(email: str | None, uses: int, days: int, admin: bool) -> None:
             uses=uses,
             days=days,
         )
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(f"/invite/{made.token}")
 
 
@@ -107,10 +103,8 @@ def invite(email: str | None, uses: int, days: int, admin: bool) -> None:
 @click.option("--role", type=click.Choice([ADMINISTRATOR, MEMBER]), required=True, help="What it is to be.")
 def role(email: str, role: Role) -> None:
     """Make an account an administrator's or a member's."""
-    try:
+    with one_line_errors():
         set_role(database=current_state().database, user_email=email, role=role, by=COMMAND_LINE)
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(f"{users.normalise_email(email)}: {role}.")
 
 
@@ -170,10 +164,8 @@ def disconnect(email: str) -> None:
 
     The next login by the provider asks for the account's password, and connects again.
     """
-    try:
+    with one_line_errors():
         count = identities.disconnect(database=current_state().database, user_email=email, by=COMMAND_LINE)
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(f"Logins of {users.normalise_email(email)} that were disconnected: {count}.")
 
 
@@ -213,13 +205,11 @@ def delete(email: str, yes: bool) -> None:
 def token(email: str, name: str, read_only: bool) -> None:
     """Make an API token and print it; it is shown this once."""
     database = current_state().database
-    try:
+    with one_line_errors():
         user = users.get_user(database=database, user_email=email)
         _, secret = api_tokens.create_token(
             database=database, user_email=user.user_email, name=name, read_only=read_only, by=COMMAND_LINE
         )
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
     click.echo(secret)
 
 

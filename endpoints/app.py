@@ -13,7 +13,7 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.routing import MapAdapter
 
 import tracing
-from endpoints.accounts import invitations, login, openid_login, password_reset
+from endpoints.accounts import login, one_time_links, openid_login
 from endpoints.accounts import views as account_views
 from endpoints.activities import views as activity_views
 from endpoints.administration import views as administration_views
@@ -47,7 +47,7 @@ from endpoints.messages import views as message_views
 from endpoints.operations import health, limits, metrics
 from endpoints.pages import installation
 from endpoints.pages import views as page_views
-from endpoints.pkb import claims, duplicates, groups, history, intake, notes, search
+from endpoints.pkb import claims, duplicates, groups, history, intake, notes
 from endpoints.proposals import views as proposal_views
 from endpoints.references import views as reference_views
 from endpoints.search import views as search_views
@@ -81,7 +81,6 @@ _NOUNS = (
     event_views,
     export_views,
     import_views,
-    search,
     groups,
     health,
     limits,
@@ -91,7 +90,7 @@ _NOUNS = (
     duplicates,
     history,
     inbox_views,
-    invitations,
+    one_time_links,
     library_views,
     mcp_views,
     message_views,
@@ -100,7 +99,6 @@ _NOUNS = (
     openid_login,
     page_views,
     installation,
-    password_reset,
     proposal_views,
     reference_views,
     search_views,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict, Unpack, cast
 
 import orjson
@@ -165,12 +166,10 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """The model's display name, e.g. "qwen2.5-coder-1.5b-instruct"."""
-        ...
 
     @property
     def context_window(self) -> int:
         """The most tokens of prompt and answer together."""
-        ...
 
     @property
     def answer_limit(self) -> int | None:
@@ -203,7 +202,6 @@ class ChatModel(Protocol):
 
     def state(self) -> ModelState:
         """Whether the model can answer now; never blocks."""
-        ...
 
     def speed(self) -> Speed:
         """The model's speed in its latest requests; never blocks."""
@@ -211,7 +209,6 @@ class ChatModel(Protocol):
 
     def stream(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> AsyncIterator[Delta]:
         """Stream the answer. Closing the iterator, or cancelling its task, frees the model at once."""
-        ...
 
     async def complete(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> Completion:
         """The whole answer."""
@@ -220,6 +217,11 @@ class ChatModel(Protocol):
     async def aclose(self) -> None:
         """Close connections and child processes."""
         return
+
+
+def forwarded(path: str) -> Any:
+    """A property that is an attribute of something else: "_model.name"."""
+    return property(attrgetter(path))
 
 
 class ForwardingModel(ChatModel):
@@ -231,52 +233,17 @@ class ForwardingModel(ChatModel):
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    @property
-    def name(self) -> str:
-        """See `ChatModel`."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int:
-        """See `ChatModel`."""
-        return self._model.context_window
-
-    @property
-    def answer_limit(self) -> int | None:
-        """See `ChatModel`."""
-        return self._model.answer_limit
-
-    @property
-    def price(self) -> Price | None:
-        """See `ChatModel`."""
-        return self._model.price
-
-    @property
-    def calls_tools(self) -> bool | None:
-        """See `ChatModel`."""
-        return self._model.calls_tools
-
-    @property
-    def exact_temperature(self) -> float | None:
-        """See `ChatModel`."""
-        return self._model.exact_temperature
-
-    @property
-    def sees_pictures(self) -> bool:
-        """See `ChatModel`."""
-        return self._model.sees_pictures
-
-    def count_tokens(self, text: str) -> int:
-        """See `ChatModel`."""
-        return self._model.count_tokens(text)
-
-    def state(self) -> ModelState:
-        """See `ChatModel`."""
-        return self._model.state()
-
-    def speed(self) -> Speed:
-        """See `ChatModel`."""
-        return self._model.speed()
+    name = forwarded("_model.name")
+    context_window = forwarded("_model.context_window")
+    answer_limit = forwarded("_model.answer_limit")
+    price = forwarded("_model.price")
+    calls_tools = forwarded("_model.calls_tools")
+    exact_temperature = forwarded("_model.exact_temperature")
+    sees_pictures = forwarded("_model.sees_pictures")
+    count_tokens = forwarded("_model.count_tokens")
+    state = forwarded("_model.state")
+    speed = forwarded("_model.speed")
+    aclose = forwarded("_model.aclose")
 
     async def stream(
         self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
@@ -287,10 +254,6 @@ class ForwardingModel(ChatModel):
             async for delta in deltas:
                 yield delta
 
-    async def aclose(self) -> None:
-        """See `ChatModel`."""
-        await self._model.aclose()
-
 
 class EmbeddingModel(Protocol):
     """A model that maps texts to vectors of which similar texts have near ones. Safe to use from several threads."""
@@ -298,12 +261,10 @@ class EmbeddingModel(Protocol):
     @property
     def name(self) -> str:
         """The model's display name, e.g. "all-minilm-l6-v2"; vectors of different models cannot be compared."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of each vector; may embed a text to find out, and then raises like `embed`."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised vectors, shape (len(texts), dimensions), in the order of `texts`. Blocks.
@@ -311,7 +272,6 @@ class EmbeddingModel(Protocol):
         Raises ModelUnavailableError while the model's files are missing (it does not wait for a download), and the
         other errors of `language_models.errors`.
         """
-        ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has, without those that only begin and end it; estimated where it is unknown.
@@ -322,7 +282,6 @@ class EmbeddingModel(Protocol):
 
     def state(self) -> ModelState:
         """Whether the model can embed now; never blocks."""
-        ...
 
 
 async def collected(stream: AsyncIterator[Delta]) -> Completion:

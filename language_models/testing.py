@@ -19,7 +19,17 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from language_models.errors import ModelError
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Price, Speed, Usage
+from language_models.ports import (
+    ChatMessage,
+    ChatModel,
+    ChatOptions,
+    Delta,
+    ModelState,
+    Price,
+    Speed,
+    Usage,
+    forwarded,
+)
 from language_models.tokens import estimated_tokens
 
 
@@ -174,35 +184,16 @@ class ScriptedChatModel(ChatModel):
         """Repeats the last message, word by word."""
         return cls(replies=lambda prompt: Reply(*_words(prompt[-1]["content"]), delay=delay))
 
-    @property
-    def name(self) -> str:
-        """As given."""
-        return self._name
+    name = forwarded("_name")
+    answer_limit = forwarded("_answer_limit")
+    price = forwarded("_price")
+    calls_tools = forwarded("_calls_tools")
+    sees_pictures = forwarded("_sees_pictures")
 
     @property
     def context_window(self) -> int:
         """As given."""
         return self._context_window
-
-    @property
-    def answer_limit(self) -> int | None:
-        """As given."""
-        return self._answer_limit
-
-    @property
-    def price(self) -> Price | None:
-        """As given."""
-        return self._price
-
-    @property
-    def calls_tools(self) -> bool | None:
-        """As given."""
-        return self._calls_tools
-
-    @property
-    def sees_pictures(self) -> bool:
-        """As given."""
-        return self._sees_pictures
 
     @property
     def prompts(self) -> list[Prompt]:

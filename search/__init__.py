@@ -21,7 +21,7 @@ class Engine(Protocol):
         """`numbers` as a subquery."""
 
     def newest_of_each(self, connection: Connection, expressions: Sequence[str], *, most: int) -> list[Sequence[int]]:
-        """`seq` of the newest messages that fit each expression, newest first."""
+        """`seq` of the newest messages that fit each expression, newest first, at most `most` each."""
 
     def candidates(
         self,
@@ -34,7 +34,12 @@ class Engine(Protocol):
         by_length: bool,
         only_live: bool,
     ) -> tuple[Sequence[Any], bool]:
-        """(seq, text) of messages that fit `expression`, and whether more fit."""
+        """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
+
+        Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
+        "actor", "after" and "before". only_live: whether `expression` leaves out every conversation that is temporary
+        or in the bin, so that none has to be looked up.
+        """
 
     def shown(self, connection: Connection, seqs: Sequence[int]) -> Sequence[Sequence[Any]]:
         """What a search shows of the live messages with these `seq`, in any order.
@@ -44,7 +49,7 @@ class Engine(Protocol):
         """
 
     def older(self, connection: Connection, expression: str, *, before: int, most: int) -> Sequence[int]:
-        """`seq` of the newest messages that fit `expression` and come before `before`, newest first."""
+        """`seq` of the newest messages that fit `expression` and come before `before`, newest first; `most` of them."""
 
     def says(self, said: ColumnElement[str], words: str) -> ColumnElement[bool]:
         """Whether `said` holds `words` as they are, case included."""
@@ -53,7 +58,7 @@ class Engine(Protocol):
         """Whether `text` has characters that SQL doesn't fold: its case and its diacritics are to be compared here."""
 
     def left_out(self, connection: Connection, *, user_email: str) -> tuple[Sequence[str], bool]:
-        """The conversations whose messages are not to be found, at most a few hundred; and whether these are all."""
+        """A person's temporary conversations, and those in the bin, the last 200 of each; and whether these are all."""
 
     def titled(
         self,
@@ -64,7 +69,11 @@ class Engine(Protocol):
         fragments: Sequence[str],
         among: Sequence[str] | None,
     ) -> Iterable[Row[Any]]:
-        """The conversations whose titles may hold all `fragments`, newest first; `among`: of those with these ids."""
+        """Friendly id, title, id and time of the conversations whose titles may hold all `fragments`, newest first.
+
+        Titles with other than ASCII characters, which SQL doesn't fold as we do, are left to the caller. Temporary
+        conversations are left out. among: of those with these ids.
+        """
 
 
 def engine_of(connection: Connection) -> Engine:

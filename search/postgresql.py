@@ -73,11 +73,7 @@ def candidates(
     by_length: bool,
     only_live: bool,
 ) -> tuple[Sequence[Any], bool]:
-    """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
-
-    Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
-    "actor", "after" and "before". only_live makes no difference here: the join costs next to nothing.
-    """
+    """See `Engine.candidates`. only_live makes no difference here: the join costs next to nothing."""
     del only_live
     chosen = " AND ".join(_CONDITIONS[name] for name in conditions)
     hits = index.newest(
@@ -144,11 +140,7 @@ def titled(
     fragments: Sequence[str],
     among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
-    """Friendly id, title, id and time of the conversations whose titles may hold all `fragments`, newest first.
-
-    Titles with other than ASCII characters, which SQL doesn't fold as we do, are left to the caller. Temporary
-    conversations are left out.
-    """
+    """See `Engine.titled`."""
     c = conversations.c
     query = select(c.conversation_friendly_id, c.title, c.conversation_id, c.updated_at).where(
         c.user_email == user_email,

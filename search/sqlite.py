@@ -111,12 +111,7 @@ def candidates(
     by_length: bool,
     only_live: bool,
 ) -> tuple[Sequence[Any], bool]:
-    """(seq, text) of messages that fit `expression`, newest first, and whether more fit than those.
-
-    Of the newest 5,000 hits the newest and, by_length, the shortest are read: 400 together. conditions: values of
-    "actor", "after" and "before". only_live: whether `expression` leaves out every conversation that is temporary or in
-    the bin, so that none has to be looked up.
-    """
+    """See `Engine.candidates`."""
     hits = _hits(connection, expression, up_to=up_to, conditions=conditions)
     chosen = _chosen(connection, hits) if by_length else hits[:_READ]
     sql = _TEXTS.format(in_live_conversations="" if only_live else _IN_LIVE_CONVERSATIONS)
@@ -183,11 +178,7 @@ def titled(
     fragments: Sequence[str],
     among: Sequence[str] | None,
 ) -> Iterable[Row[Any]]:
-    """Friendly id, title, id and time of the conversations whose titles may hold all `fragments`, newest first.
-
-    Titles with other than ASCII characters, which SQL doesn't fold as we do, are left to the caller. Temporary
-    conversations are left out.
-    """
+    """See `Engine.titled`."""
     # A word has neither of LIKE's wildcards in it.
     holds = " AND ".join("title LIKE ?" for _ in fragments)
     sql = f" AND ({holds} OR length(CAST(title AS BLOB)) > length(title))" if fragments else ""

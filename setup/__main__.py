@@ -10,9 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from assets import prepare_assets
 from browser import prepare_browser
-from environment import SetupError, prepare_environment
+from environment import SetupError, prepare_commands, prepare_environment
 from joined_page import prepare_joined_page
-from shell_commands import prepare_commands
 from stamps import set_up_alone
 
 

@@ -151,3 +151,14 @@ def _succeeds(*command: str, quiet: bool = True) -> bool:
         return subprocess.run(command, stdout=sink, stderr=sink, check=False).returncode == 0
     except OSError:  # there is no such program, or it is of another machine
         return False
+
+
+NEEDED = ("curl",)
+"""Documented shell commands are run as written."""
+
+
+def prepare_commands() -> None:
+    """Install the missing ones of `NEEDED`. Raises SetupError where that fails: no test is skipped."""
+    for name in NEEDED:
+        if shutil.which(name) is None and not (install_debian_package(name) and shutil.which(name)):
+            raise SetupError(f"The tests of the documentation need {name}. Install it, then run again.")

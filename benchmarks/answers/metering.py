@@ -25,7 +25,7 @@ class MeteredModel(ForwardingModel):
 
     def speed(self) -> Speed:
         """See `ChatModel`."""
-        speed = super().speed()
+        speed: Speed = super().speed()
         return speed if self._reading is None else replace(speed, reading=self._reading)
 
     async def stream(

@@ -35,8 +35,7 @@ from database.search.index import words
 from database.transfer.copying import renew_statistics
 from database.turns.turns import accept_turn, finish_turn
 from search.messages import search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 from tests.http_client import Client
 from tests.live_server import PASSWORD, LiveServer

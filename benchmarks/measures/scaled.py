@@ -22,8 +22,7 @@ from database.transfer.copying import renew_statistics
 from portability.engines import Place, transfer
 from search.meaning import MessageVectors
 from search.messages import search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 from setup.engines import LocalValkey
 from tests.http_client import Client

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -18,8 +17,8 @@ from urllib.parse import quote
 
 from benchmarks.made_up.documents import make_documents
 from benchmarks.made_up.history import SeedPlan, seed
-from chat.exchange.services import models_from, services_from
-from chat.processes.metrics import Metrics
+from chat.exchange.ports import TurnServices
+from chat.exchange.services import limits_of, models_from
 from chat.tools.catalogue import all_tools
 from chat.tools.registry import ToolContext
 from Conversation import Conversation
@@ -202,6 +201,6 @@ def _with_documents(bench: Bench, stack: ExitStack) -> ToolContext:
         pass
     stack.callback(erase_documents, database=bench.database, user_email=EMAIL)
     settings = load_settings({"ANAPHORA_DATA_DIR": str(folder), "ANAPHORA_MAIN_MODEL": "none"})
-    services = replace(services_from(settings, models=models_from(settings), metrics=Metrics()), vaults=vaults)
+    services = TurnServices(models=models_from(settings), vaults=vaults, **limits_of(settings))
     load = partial(Conversation, EMAIL, bench.database)
     return ToolContext(user_email=EMAIL, database=bench.database, services=services, load=load)

@@ -48,11 +48,9 @@ class Stream(Protocol):
     @property
     def message_id(self) -> str:
         """Of the answer."""
-        ...
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
         """Chunks of NDJSON lines, until the turn has ended."""
-        ...
 
 
 class Turns(Protocol):
@@ -60,11 +58,9 @@ class Turns(Protocol):
 
     def start(self, conversation: Replies, query: Mapping[str, Any]) -> Stream:
         """Accept a turn and let it run."""
-        ...
 
     def stop(self, message_id: str) -> None:
         """Stop the turn that writes this answer, if it runs; what was said is kept."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

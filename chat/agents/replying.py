@@ -12,18 +12,17 @@ import orjson
 
 from activity.recipes import Recipe
 from activity.recipes.errors import InvalidPayloadError
+from chat.context.activities import activity_block
 from chat.context.gather import GatheredContext, fitted, gather, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.memories import KnowledgeRequest
-from chat.context.threads import activity_block
 from chat.exchange.files import AttachedFiles, PictureRoom, files_attached_to, with_files
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.exchange.report import GIVEN, ReportEntry
 from chat.processes.threads import in_thread
 from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
 from chat.prompting.items import neutralised
-from chat.prompting.options import AnswerOptions, answer_options
-from chat.prompting.preferences import Preferences, preferences_of
+from chat.prompting.options import AnswerOptions, Preferences, answer_options, preferences_of
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
 from chat.turns.accept import chosen_model, model_or_main
 from chat.turns.steps import asked_for_hidden, cited_entries

@@ -350,7 +350,15 @@ class ConversationReferences:
         return {**message, "text": "", "parts": ()} if self._is_hidden(message) else message
 
     def _item(self, ref: str, fid: str, message: Message, type_: str) -> PkbItem:
-        return _message_item(ref, fid, message, type_, note=_HIDDEN_NOTE if self._is_hidden(message) else "")
+        return PkbItem(
+            source="referenced",
+            type=type_,
+            refs=(ref,),
+            key=f"message:{message['message_id']}",
+            label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({_who(message)}):",
+            body=message["text"],
+            note=_HIDDEN_NOTE if self._is_hidden(message) else "",
+        )
 
     def _is_hidden(self, message: Message) -> bool:
         return not self.reads_hidden and message.get("show_hide") == "hide"
@@ -451,18 +459,6 @@ def _missing_message(ref: str, identifier: str, conversation: AddressableConvers
     count = conversation.get_metadata()["message_count"]
     note = say("counted_from_one") if index == 0 else say("conversation_has", count=int(count))
     return _failed(ref, "message", "out_of_range", note, title=title)
-
-
-def _message_item(ref: str, fid: str, message: Message, type_: str, *, note: str = "") -> PkbItem:
-    return PkbItem(
-        source="referenced",
-        type=type_,
-        refs=(ref,),
-        key=f"message:{message['message_id']}",
-        label=f"from {fid} #{message['message_index'] or message['message_short_hash']} ({_who(message)}):",
-        body=message["text"],
-        note=note,
-    )
 
 
 def _with_files(entry: ReportEntry, files: Sequence[Resolution]) -> ReportEntry:

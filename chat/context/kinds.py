@@ -5,11 +5,12 @@ A further kind is one object with the shape of `ReferenceKind` and one line in `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from activity.recipes import RecipeRegistry
@@ -75,43 +76,46 @@ class Suggestion:
     title: str
 
 
-class ReferenceKind(Protocol):
+class ReferenceKind(ABC):
     """A kind of things, or a family of kinds that are looked up together.
 
     Names come as typed, without "@"; those between brackets with them, those behind a "#" with it.
+    signs: with which its names begin where a person types them, so that they are completed: "@", "#" or "[[". icons:
+    that of the page for each `kind` of report entry that this family gives.
     """
 
-    @property
-    def signs(self) -> Sequence[str]:
-        """With which its names begin where a person types them, so that they are completed: "@", "#" or "[["."""
-        ...
+    signs: Sequence[str]
+    icons: Mapping[str, str]
 
-    @property
-    def icons(self) -> Mapping[str, str]:
-        """The icon of the page for each `kind` of report entry that this family gives."""
-        ...
-
+    @abstractmethod
     def recognise(self, name: str) -> str | None:
         """The kind of thing that `name` seems to be, judged by its form alone; None: nothing of this family."""
-        ...
 
+    @abstractmethod
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
         """One resolution for each of `names`, which are all recognised, in order. Raises nothing for one that fails.
 
         A resolution that `passes_on` leaves its name to the kinds behind this one.
         """
-        ...
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
         """At most `limit` things of each kind that `typed`, with its sign but "@", may be the beginning of.
 
-        Best first. Names that are suggested begin with that sign, too.
+        Best first. Names that are suggested begin with that sign, too. None, where a kind does not say otherwise.
         """
-        ...
+        del typed, scope, limit
+        return []
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """Where the page shows what a resolved report entry names: a path on this server, or None."""
-        ...
+        """Where the page shows what a resolved report entry names: a path on this server, or None.
+
+        Where a kind does not say otherwise, what lies in a conversation is shown there.
+        """
+        target = entry["target"]
+        if "conversation_id" not in target:
+            return None
+        message = f"?{urlencode({'message': target['message_id']})}" if target.get("message_id") else ""
+        return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
 
 
 def _may_be_another(entry: ReportEntry) -> bool:
@@ -119,25 +123,23 @@ def _may_be_another(entry: ReportEntry) -> bool:
     return entry.status in ("not_found", "malformed") and not entry.title
 
 
-class _Conversations:
+class _Conversations(ReferenceKind):
     """Conversations, messages and ranges of messages."""
 
     signs = ("@",)
     icons = MappingProxyType({"message": "chat-square-text", "message_range": "collection", "conversation": "chat"})
 
     def recognise(self, name: str) -> str | None:
-        """See `ReferenceKind`."""
         return kind_of(name)
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`. What begins like a conversation and is none may be the name of something else."""
+        # What begins like a conversation and is none may be the name of something else.
         return [
             replace(found, passes_on=True) if _may_be_another(found.entry) else found
             for found in scope.conversations.resolve(names)
         ]
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`."""
         if scope.database is None:
             return []
         found = autocomplete_conversations(database=scope.database, user_email=scope.user_email, q=typed, limit=limit)
@@ -146,27 +148,17 @@ class _Conversations:
             for each in found
         ]
 
-    def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`."""
-        target = entry["target"]
-        if "conversation_id" not in target:
-            return None
-        message = f"?{urlencode({'message': target['message_id']})}" if target.get("message_id") else ""
-        return f"/interface/{quote(target['conversation_id'], safe='')}{message}"
 
-
-class _Files:
-    """Files of messages, and pages of them."""
+class _Files(ReferenceKind):
+    """Files of messages, and pages of them. They are suggested with their messages."""
 
     signs = ("@",)
     icons = MappingProxyType({"file": "paperclip"})
 
     def recognise(self, name: str) -> str | None:
-        """See `ReferenceKind`."""
         return "file" if parse_file_reference(name) is not None else None
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`."""
         parsed = [parse_file_reference(name) for name in names]
         lookup = scope.conversations.without_files()
         messages = lookup.resolve([reference.message for reference in parsed if reference is not None])
@@ -180,28 +172,17 @@ class _Files:
             room=scope.room_for_pictures,
         )
 
-    def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`. Files are offered with their messages."""
-        del typed, scope, limit
-        return []
 
-    def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`."""
-        return _Conversations().permalink(entry)
-
-
-class _Activities:
+class _Activities(ReferenceKind):
     """Activities by their short ids; in the conversation that names them, messages by their hashes, too."""
 
     signs = ("#",)
     icons = MappingProxyType({"activity": "hash"})
 
     def recognise(self, name: str) -> str | None:
-        """See `ReferenceKind`."""
         return "activity" if is_activity_name(name) else None
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`."""
         activities = ActivityReferences(
             user_email=scope.user_email,
             database=scope.database,
@@ -211,7 +192,6 @@ class _Activities:
         return activities.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`."""
         if scope.database is None:
             return []
         found = suggest_activities(
@@ -229,10 +209,6 @@ class _Activities:
         line = scope.recipes.format_line(activity).removeprefix(f"[#{activity.short_id}] ")
         return one_line(line)[:_LONGEST_TITLE]
 
-    def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`."""
-        return _Conversations().permalink(entry)
-
 
 def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[Agent]:
     """The agents that answer a message: those that it names, in order, each once, at most `MOST_ANSWERERS`.
@@ -243,18 +219,16 @@ def answering_agents(names: Iterable[str], found: Mapping[str, Agent]) -> list[A
     return list(named.values())[:MOST_ANSWERERS]
 
 
-class _Agents:
+class _Agents(ReferenceKind):
     """Agents of the person, who answer the message that names them. They bring no items."""
 
     signs = ("@",)
     icons = MappingProxyType({"agent": "robot"})
 
     def recognise(self, name: str) -> str | None:
-        """See `ReferenceKind`."""
         return "agent" if name.lower().startswith(AGENT_PREFIX) else None
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`."""
         named = {name: name[len(AGENT_PREFIX) :] for name in names}
         found: dict[str, Agent] = {}
         if scope.database is not None:
@@ -284,7 +258,6 @@ class _Agents:
         return Resolution(entry=entry)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`."""
         if scope.database is None:
             return []
         # "@agent_bo" and "@bo" both find the Botanist.
@@ -295,36 +268,31 @@ class _Agents:
         return [Suggestion(kind="agent", reference=f"{AGENT_PREFIX}{each.slug}", title=each.title) for each in found]
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`."""
         return "/settings#agents" if "agent_id" in entry["target"] else None
 
 
-class _Documents:
+class _Documents(ReferenceKind):
     """Documents of the vault, by wikilinks."""
 
     signs = ("[[",)
     icons = MappingProxyType({"document": "file-text"})
 
     def recognise(self, name: str) -> str | None:
-        """See `ReferenceKind`."""
         return "document" if is_wikilink(name) else None
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`."""
         return scope.documents.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`."""
         found = scope.documents.suggest(typed, limit=limit)
         return [Suggestion(kind="document", reference=link, title=path) for link, path in found]
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`."""
         path = entry["target"].get("path")
         return f"/interface?{urlencode({'panel': 'documents', 'document': path})}" if path else None
 
 
-class _Memories:
+class _Memories(ReferenceKind):
     """Memories, and the contexts, entities, tags and domains that hold some. Any name may be one of these."""
 
     signs = ("@", "#")
@@ -334,16 +302,13 @@ class _Memories:
     _groups = (("context", "contexts"), ("entity", "entities"), ("tag", "tags"), ("domain", "domains"))
 
     def recognise(self, name: str) -> str:
-        """See `ReferenceKind`."""
         del name
         return "claim"
 
     def resolve(self, names: Sequence[str], scope: ReferenceScope) -> list[Resolution]:
-        """See `ReferenceKind`."""
         return scope.knowledge.resolve(names)
 
     def suggest(self, typed: str, scope: ReferenceScope, *, limit: int) -> list[Suggestion]:
-        """See `ReferenceKind`."""
         found = scope.knowledge.beginning_with(typed, limit=limit)
         memories = [
             Suggestion(kind="claim", reference=each["friendly_id"], title=each["statement"])
@@ -357,7 +322,7 @@ class _Memories:
         return memories + groups
 
     def permalink(self, entry: Mapping[str, Any]) -> str | None:
-        """See `ReferenceKind`. The page shows memories in a panel, which has no address."""
+        """None: the page shows memories in a panel, which has no address."""
         del entry
         return None
 

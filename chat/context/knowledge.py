@@ -6,19 +6,25 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from chat.exchange.errors import QuotaReachedError
+from chat.processes.threads import in_thread
+from database.accounts.quotas import Quota, count_tokens, tokens_used_up
 from database.activities.knowledge import store_changes
 from database.connection import database_url_of
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
 from database.history import reading
 from database.messages.message import MessageRow
-from language_models.ports import EmbeddingModel
+from language_models.errors import ModelUnavailableError
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, EmbeddingModel, ForwardingModel, Usage
 from search.embedding import usable
 from sentences import say
 from truth_management_system import ClaimCRUD, PKBConfig, PKBDatabase, StructuredAPI, get_database
@@ -31,8 +37,6 @@ from truth_management_system.interface.structured_api import (
     undelivered,
     unrelated_for,
 )
-
-from .counted_model import Counting
 
 log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
@@ -302,3 +306,52 @@ def turn_to_remember(*, database: Database, user_email: str, conversation_id: st
 
 def _said_by(sender: str, message: MessageRow | None) -> str:
     return message.text if message is not None and message.sender == sender else ""
+
+
+Counting = Callable[[ChatModel, str], ChatModel]
+"""From a model and a user's e-mail address to the model that counts for them."""
+
+
+def counting_in(database: Database, quota: Quota) -> Counting:
+    """How a server counts. quota: of people for whom no administrator has set anything else."""
+
+    def counted(model: ChatModel, user_email: str) -> ChatModel:
+        return CountedModel(model, database=database, user_email=user_email, quota=quota)
+
+    return counted
+
+
+class CountedModel(ForwardingModel):
+    """`model`, for one person. A request raises ModelUnavailableError where their tokens are used up."""
+
+    def __init__(self, model: ChatModel, *, database: Database, user_email: str, quota: Quota) -> None:
+        super().__init__(model)
+        self._database = database
+        self._user_email = user_email
+        self._quota = quota
+
+    async def stream(
+        self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]
+    ) -> AsyncGenerator[Delta, None]:
+        """See `ChatModel`."""
+        await in_thread(self._admit)
+        usage, said = Usage(), list[str]()
+        try:
+            async with aclosing(super().stream(messages, **options)) as deltas:
+                async for delta in deltas:
+                    usage = delta.usage or usage
+                    said.append(delta.text)
+                    yield delta
+        finally:
+            self._count(usage, "".join(said))
+
+    def _admit(self) -> None:
+        used_up = tokens_used_up(database=self._database, user_email=self._user_email, defaults=self._quota)
+        if used_up is not None:
+            raise ModelUnavailableError(QuotaReachedError(used_up).message, model=self.name)
+
+    def _count(self, usage: Usage, said: str) -> None:
+        told = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        counted = partial(count_tokens, user_email=self._user_email, config={"usage": told}, text=said)
+        # Nobody waits for it: a request that is cancelled counts, too.
+        self._database.submit(counted)

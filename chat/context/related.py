@@ -2,40 +2,45 @@
 
 Messages come from any of the person's conversations, but never from what the model sees of this one anyway. A message
 or an excerpt has to be near to the question in meaning: a shared common word is not enough. How much of all this a
-model is given depends on its window and its speed (`room`); of what is too long for that, it is given the part that
-says most of the question.
+model is given depends on its window and its speed (`tokens_for_found`); of what is too long for that, it is given the
+part that says most of the question.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from chat.context.gather import GatheredContext, KeepReport, fitted
+from chat.context.memories import Found, embedding_model, knowledge_request, memories_among, wants_found
 from chat.exchange.documents import KIND as DOCUMENT
 from chat.exchange.files import KIND as FILE
 from chat.exchange.report import ReportEntry, preview
 from chat.exchange.turn import Turn, tracks_documents
-from chat.prompting.items import PkbItem
+from chat.processes.threads import in_thread
+from chat.prompting.items import PkbItem, fit, render
+from chat.prompting.prompt import CHARS_A_TOKEN, context_chars
 from conversation_reference_utils import canonical_reference, parse_references
 from database.engine.clock import now
 from database.engine.errors import StoreError
 from database.search.findable import findable_by
 from database.search.index import words
+from language_models.circuit_breaker import begin, settled
+from language_models.ports import EmbeddingModel
+from search.embedding import query_vectors
 from search.language import terms
 from search.meaning import MessageVectors
 from search.messages import Asking, FoundMessage, related_messages
 from search.ranking import snippet
+from search.relevance import unrelated_for
 from search.things.files import FoundFile, reference_to, related_files
 from sentences import say
 from vault.documents import Excerpt
-
-from .budget import first_that_fit, tokens_for_found
-from .memories import Found, wants_found
 
 log = logging.getLogger(__name__)
 _LONGEST_QUERY = 2_000
@@ -43,6 +48,16 @@ _NOTE = say("found_by_content")
 _SIGNS = ("@", "#", "+", "[[")
 """What a reference begins with that a person typed."""
 _CONTROLS = re.compile(r"[\s\x00-\x1f\x7f]")
+_SMALLEST_CONTEXT = 4_000
+_SHARE = 4
+"""What was found unasked takes this part of the room at most: the rest is for the conversation."""
+_LEAST = 64
+"""That part of the window is given to it however slow the model is: of a machine that is busy now, answers are late
+anyway, and without what was found they would be wrong as well."""
+_SEARCHING = 0.3
+"""Seconds of the patience that the search itself may take, with its models loaded."""
+_SHORTEST_EXCERPT = 200
+"""Characters. What would have to be cut shorter is left out."""
 
 
 class _Hit(NamedTuple):
@@ -210,93 +225,142 @@ def _place(text: str, query: str) -> int:
     return max(0, _CONTROLS.sub(" ", text).find(piece))
 
 
-def _of_message(hit: FoundMessage) -> _Hit:
-    """A message is reported under its name without "@": nobody referred to it."""
-    message, name = hit.message, hit.conversation_friendly_id or ""
-    sender = "You" if message.sender == "user" else "Assistant"
-    item = PkbItem(
-        source="auto",
-        type="conversation_message",
-        key=f"message:{message.message_id}",
-        label=f"from {name} #{message.index} ({sender}), {message.created_at[:10]}:",
-        body=message.text,
-    )
+def _hit(*, kind: str, key: str, label: str, text: str, ref: str, title: str, target: Mapping[str, Any]) -> _Hit:
+    """Something that nobody referred to: it is reported under its name without "@" or brackets."""
+    type_ = "conversation_message" if kind == "message" else kind
+    item = PkbItem(source="auto", type=type_, key=key, label=label, body=text)
     entry = ReportEntry(
-        ref=canonical_reference(name, message.message_short_hash or message.index).removeprefix("@"),
-        kind="message",
+        ref=ref,
+        kind=kind,
         status="resolved",
         notes=(_NOTE,),
-        title=hit.conversation_title,
-        preview=preview(message.text),
+        title=title,
+        preview=preview(text),
         count=1,
-        chars=len(message.text),
-        target={
-            "conversation_id": message.conversation_id,
-            "message_id": message.message_id,
-            "message_index": message.index,
-            "message_short_hash": message.message_short_hash,
-            "sender": message.sender,
-            "created_at": message.created_at,
-        },
+        chars=len(text),
+        target=target,
     )
     return _Hit(item, entry)
 
 
+def _of_message(hit: FoundMessage) -> _Hit:
+    message, name = hit.message, hit.conversation_friendly_id or ""
+    sender = "You" if message.sender == "user" else "Assistant"
+    told = ("conversation_id", "message_id", "message_short_hash", "sender", "created_at")
+    return _hit(
+        kind="message",
+        key=f"message:{message.message_id}",
+        label=f"from {name} #{message.index} ({sender}), {message.created_at[:10]}:",
+        text=message.text,
+        ref=canonical_reference(name, message.message_short_hash or message.index).removeprefix("@"),
+        title=hit.conversation_title,
+        target={each: getattr(message, each) for each in told} | {"message_index": message.index},
+    )
+
+
 def _of_file(hit: FoundFile) -> _Hit:
-    """An excerpt is reported under the name of its page without "@": nobody referred to it."""
     use, passage = hit.use, hit.passage
     assert passage is not None  # what is found by meaning is always a passage
     ref = (reference_to(hit) or use.name).removeprefix("@")
     lines = f"lines {passage.line_start} to {passage.line_end}"
     place = lines if passage.page is None else f"page {passage.page}, {lines}"
-    item = PkbItem(
-        source="auto",
-        type=FILE,
+    told = ("conversation_id", "message_id", "message_index", "message_short_hash", "attachment_id", "number")
+    return _hit(
+        kind=FILE,
         key=f"passage:{passage.passage_id}",
         label=f"from {use.name}, {place} ({ref}):",
-        body=passage.text,
-    )
-    entry = ReportEntry(
+        text=passage.text,
         ref=ref,
-        kind=FILE,
-        status="resolved",
-        notes=(_NOTE,),
         title=use.name,
-        preview=preview(passage.text),
-        count=1,
-        chars=len(passage.text),
-        target={
-            "conversation_id": use.conversation_id,
-            "message_id": use.message_id,
-            "message_index": use.message_index,
-            "message_short_hash": use.message_short_hash,
-            "attachment_id": use.attachment_id,
-            "number": use.number,
-        },
+        target={each: getattr(use, each) for each in told},
     )
-    return _Hit(item, entry)
 
 
 def _of_excerpt(excerpt: Excerpt) -> _Hit:
-    """An excerpt is reported under path and lines, without brackets: nobody linked the document."""
+    """An excerpt is named by path and lines: nobody linked the document."""
     lines = f"{excerpt.line_start}-{excerpt.line_end}"
     path = f"./{excerpt.path}" if excerpt.path.startswith(_SIGNS) else excerpt.path
-    item = PkbItem(
-        source="auto",
-        type=DOCUMENT,
+    return _hit(
+        kind=DOCUMENT,
         key=f"excerpt:{excerpt.path}:{lines}",
         label=f"from {excerpt.path}, lines {excerpt.line_start} to {excerpt.line_end}:",
-        body=excerpt.text,
-    )
-    entry = ReportEntry(
+        text=excerpt.text,
         ref=f"{path}:{lines}",
-        kind=DOCUMENT,
-        status="resolved",
-        notes=(_NOTE,),
         title=excerpt.title or PurePosixPath(excerpt.path).name,
-        preview=preview(excerpt.text),
-        count=1,
-        chars=len(excerpt.text),
         target={"path": excerpt.path, "line_start": excerpt.line_start, "line_end": excerpt.line_end},
     )
-    return _Hit(item, entry)
+
+
+async def completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
+    """The context with what `context.find` finds; `keep` stores the report if there is more to tell.
+
+    The first event of a turn never waits for the embedding model. Where the model takes too long, words alone have to
+    do, and the turns that follow don't wait for it again (`language_models.circuit_breaker`).
+    """
+    if context.find is None:
+        return context
+    model = embedding_model(turn)
+    if model is not None:
+        # No thread of the turns waits for the model; the vectors are remembered for the searches.
+        await settled(model, begin(model, _prepare, turn, model), within=turn.services.embedding_patience)
+    return await in_thread(_completed, turn, context, keep)
+
+
+def _completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> GatheredContext:
+    found = fitted(context.with_found(), max_context_chars(turn))
+    if found.report != context.report:
+        found.keep_with(keep)
+    if memories := memories_among(found.items):
+        turn.config["memories"] = memories
+    return found
+
+
+def _prepare(turn: Turn, model: EmbeddingModel) -> None:
+    """Have the vectors made that the searches for `turn` need. Raises the errors of `language_models.errors`."""
+    queries = [searched_for(turn)] if wants_messages(turn) or wants_documents(turn) else []
+    if turn.services.knowledge is not None and turn.services.knowledge_limits.found:
+        queries.append(knowledge_request(turn, summary=turn.summary).searched_for())
+    if wanted := [query for query in dict.fromkeys(queries) if query]:
+        query_vectors(model, wanted)
+        unrelated_for(model)
+
+
+def max_context_chars(turn: Turn) -> int:
+    """How many characters of context this turn's model can take beside the question itself."""
+    files = turn.files.rendered(turn.model, cap=turn.services.file_cap)
+    taken = len(turn.question) + len(files) + turn.preferences.chars(turn.model) + turn.options.chars(turn.model)
+    return max(_SMALLEST_CONTEXT, context_chars(turn.model) - taken)
+
+
+def tokens_for_found(turn: Turn, *, beside: Sequence[PkbItem]) -> int:
+    """How many tokens of what nobody named the model of `turn` is given beside these items.
+
+    A share of what they leave of the window, and no more than the model reads within the patience of the server, by
+    its measured speed; but for the little that every model is given.
+    """
+    left = max_context_chars(turn) - len(render(beside))
+    tokens = max(0, left) // _SHARE // CHARS_A_TOKEN
+    reading = turn.model.speed().reading
+    if reading is None:
+        return tokens
+    in_time = int(max(0.0, turn.services.distill_patience - _SEARCHING) * reading)
+    return min(tokens, max(in_time, turn.model.context_window // _LEAST))
+
+
+def first_that_fit(items: Sequence[PkbItem], turn: Turn, *, tokens: int) -> list[PkbItem]:
+    """As many of `items`, best first, as `tokens` have room for; the longest of them are cut to one common length.
+
+    Rather than to cut an item to a few words, the last ones are left out.
+    """
+    kept = list(items)
+    while kept:
+        rendered = render(kept)
+        counted = turn.model.count_tokens(rendered)
+        if counted <= tokens:
+            return kept
+        chars = int(len(rendered) * tokens / counted)
+        fitted, shortened = fit(kept, chars)
+        if len(render(fitted)) <= chars and all(len(item.body) >= _SHORTEST_EXCERPT for item in shortened):
+            return fitted
+        kept.pop()
+    return []

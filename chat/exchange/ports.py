@@ -29,32 +29,25 @@ class AddressableConversation(Protocol):
     @property
     def conversation_id(self) -> str:
         """Its opaque id."""
-        ...
 
     @property
     def running_summary(self) -> str:
         """What was said so far, condensed; "" where nothing was condensed yet."""
-        ...
 
     def get_metadata(self) -> dict[str, Any]:
         """Title, friendly id, dates, counts."""
-        ...
 
     def message_at(self, index: int) -> Message | None:
         """The live message with this 1-based index, or None."""
-        ...
 
     def message_by_hash(self, short_hash: str) -> Message | None:
         """The message born with this short hash, also a deleted one (`deleted_at` is set then), or None."""
-        ...
 
     def messages_between(self, start: int, end: int) -> Sequence[Message]:
         """Live messages `start` to `end`, 1-based and inclusive, as far as they exist."""
-        ...
 
     def last_messages(self, *, max_chars: int) -> Sequence[Message]:
         """The newest live messages that are not hidden, in order, together about `max_chars` long; at least one."""
-        ...
 
 
 ConversationLoader = Callable[[str], AddressableConversation]
@@ -66,11 +59,9 @@ class VersionedLoader(Protocol):
 
     def __call__(self, conversation_id: str) -> AddressableConversation:
         """As `ConversationLoader`."""
-        ...
 
     def at_version(self, conversation_id: str, version: int) -> AddressableConversation:
         """The conversation as it is at a version that the store has just told, or later."""
-        ...
 
 
 OnStop = Callable[[Callable[[], None]], None]
@@ -82,18 +73,15 @@ class Models(Protocol):
 
     def main(self) -> ChatModel:
         """Answers."""
-        ...
 
     def cheap(self) -> ChatModel:
         """Distils, titles, summarises."""
-        ...
 
     def for_name(self, setting: str) -> ChatModel:
         """The model that a setting like "openai:gpt-5" names.
 
         Raises ValueError that says what would be right, ModelNotAllowedError for one that the person may not use.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +111,9 @@ class KnowledgeDoor(Protocol):
 
     def for_user(self, user_email: str) -> StructuredAPI:
         """What `user_email` knows. Raises KnowledgeUnavailableError."""
-        ...
 
     def is_empty(self, user_email: str) -> bool:
         """Whether `user_email` surely has no memories; False where the store would have to be opened to tell."""
-        ...
 
 
 class Ask(Protocol):
@@ -137,7 +123,6 @@ class Ask(Protocol):
         self, turn: Turn, prompt: Sequence[ChatMessage], *, calls: list[Mapping[str, Any]], **options: Any
     ) -> AsyncGenerator[Event, None]:
         """Stream what the model says into the turn and out as events. Tools that it calls are added to `calls`."""
-        ...
 
 
 class ToolUse(Protocol):
@@ -145,11 +130,9 @@ class ToolUse(Protocol):
 
     def rounds(self, turn: Turn, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None] | None:
         """The events of an answer that may call tools; None where the model of the turn is offered none."""
-        ...
 
     def offers(self, turn: Turn, name: str) -> bool:
         """Whether the model of the turn may call the tool of this name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +176,9 @@ class AskableAgents(Protocol):
         self, question: AgentQuestion, *, caller: AgentCaller, services: TurnServices, load: ConversationLoader
     ) -> dict[str, Any]:
         """The answer of the agent, as a result of the tool `ask_agent`."""
-        ...
 
     def has_agents(self, user_email: str) -> bool:
         """Whether the person has made an agent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,66 +3,40 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from activity.recipes import RecipeRegistry
-from activity.recipes.builtin import BUILT_IN
-from attachments.storage import Attachments
-from chat.processes.metrics import Metrics
 from database.accounts.quotas import Quota
 from language_models.openai.client import Timeouts
 from language_models.ports import Price
 from language_models.roles import ModelRoles
 from language_models.roles.names import ModelLimits
-from search.meaning import MessageVectors
 from settings import Settings, load_settings
-from vault.documents import Vaults
 
-from .ports import AskableAgents, KnowledgeDoor, KnowledgeLimits, Models, ReferenceCaps, ToolUse, TurnServices
+from .ports import KnowledgeLimits, ReferenceCaps, TurnServices
 
 
-def services_from(
-    settings: Settings,
-    *,
-    models: Models,
-    metrics: Metrics,
-    knowledge: KnowledgeDoor | None = None,
-    vectors: MessageVectors | None = None,
-    vaults: Vaults | None = None,
-    attachments: Attachments | None = None,
-    tools: ToolUse | None = None,
-    agents: AskableAgents | None = None,
-    recipes: RecipeRegistry | None = None,
-) -> TurnServices:
-    """The services of turns under `settings`."""
-    return TurnServices(
-        models=models,
-        metrics=metrics,
-        distill_budget=settings.distill_budget,
-        caps=ReferenceCaps(message=settings.reference_cap, conversation=settings.conversation_cap),
-        knowledge=knowledge,
-        knowledge_limits=KnowledgeLimits(
+def limits_of(settings: Settings) -> dict[str, Any]:
+    """What `settings` say of turns, as fields of `TurnServices`."""
+    return {
+        "distill_budget": settings.distill_budget,
+        "file_cap": settings.file_cap,
+        "messages_found": settings.messages_found,
+        "documents_found": settings.documents_found,
+        "embedding_patience": settings.embedding_patience,
+        "distill_patience": settings.distill_patience,
+        "distill_timeout": settings.distill_timeout,
+        "title_timeout": settings.title_timeout,
+        "background_timeout": settings.background_timeout,
+        "caps": ReferenceCaps(message=settings.reference_cap, conversation=settings.conversation_cap),
+        "knowledge_limits": KnowledgeLimits(
             group=settings.memories_of_group,
             attached=settings.memories_attached,
             pinned=settings.memories_pinned,
             conversation_pinned=settings.memories_pinned_to_conversation,
             found=settings.memories_found,
         ),
-        vectors=vectors,
-        vaults=vaults,
-        attachments=attachments,
-        file_cap=settings.file_cap,
-        tools=tools,
-        agents=agents,
-        recipes=recipes or RecipeRegistry(BUILT_IN),
-        messages_found=settings.messages_found,
-        documents_found=settings.documents_found,
-        tracks_documents=settings.document_references == "on",
-        embedding_patience=settings.embedding_patience,
-        distill_patience=settings.distill_patience,
-        distill_timeout=settings.distill_timeout,
-        title_timeout=settings.title_timeout,
-        background_timeout=settings.background_timeout,
-    )
+        "tracks_documents": settings.document_references == "on",
+    }
 
 
 def default_quota(settings: Settings) -> Quota:
@@ -104,4 +78,4 @@ def models_from(settings: Settings) -> ModelRoles:
 def default_services() -> TurnServices:
     """Services from the environment, made once per process. Raises SettingsError."""
     settings = load_settings()
-    return services_from(settings, models=models_from(settings), metrics=Metrics())
+    return TurnServices(models=models_from(settings), **limits_of(settings))

@@ -25,8 +25,7 @@ from typing import Any, Self
 
 from chat.prompting.citing import MarkRemover, Marks, shows_marks
 from chat.prompting.items import neutralised
-from chat.prompting.options import AnswerOptions
-from chat.prompting.preferences import Preferences
+from chat.prompting.options import AnswerOptions, Preferences
 from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
 from database.conversations.titles import heuristic_title, words_for_title

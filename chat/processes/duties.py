@@ -11,7 +11,6 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Collection
-from typing import Protocol
 
 from database.duties import LEASE_SECONDS, RENEW_SECONDS, others_may_write, release_duties, take_duties
 from database.engine.database import Database
@@ -30,62 +29,37 @@ SETTLE_SECONDS = RENEW_SECONDS + _LATE
 """So long after the store takes writes again every living process has renewed its leases."""
 
 
-class Duties(Protocol):
-    """The duties of this process."""
+class Duties:
+    """The duties of this process: all of them, as the only server has them."""
 
     def begin(self) -> None:
         """Tell the others that this process is alive; from now on it may keep duties. Raises StoreError."""
-        ...
 
     def holds(self, name: str) -> bool:
         """Whether this process has the duty now."""
-        ...
-
-    def keep(self, names: Collection[str]) -> None:
-        """Renew this process's leases and take free ones. Call it every RENEW_SECONDS. Raises StoreError."""
-        ...
-
-    def release(self) -> None:
-        """Give all duties up. Raises StoreError."""
-        ...
-
-    def others_may_write(self, user_email: str) -> bool:
-        """Whether another process may still write for this closed account. Raises StoreError."""
-        ...
-
-    def may_take_over(self) -> bool:
-        """Whether a lease that has ended shows that its owner is gone: the store took writes all the time."""
-        ...
-
-
-class _All:
-    """All duties, for a server that is the only one."""
-
-    def begin(self) -> None:
-        pass
-
-    def holds(self, name: str) -> bool:
         del name
         return True
 
     def keep(self, names: Collection[str]) -> None:
-        pass
+        """Renew this process's leases and take free ones. Call it every RENEW_SECONDS. Raises StoreError."""
 
     def release(self) -> None:
-        pass
+        """Give all duties up. Raises StoreError."""
 
     def others_may_write(self, user_email: str) -> bool:
+        """Whether another process may still write for this closed account. Raises StoreError."""
         del user_email
         return False
 
     def may_take_over(self) -> bool:
+        """Whether a lease that has ended shows that its owner is gone: the store took writes all the time."""
         return True
 
 
-EVERY_DUTY: Duties = _All()
+EVERY_DUTY = Duties()
 
 
-class SharedDuties:
+class SharedDuties(Duties):
     """The duties of one of several servers. Thread-safe.
 
     is_busy: whether a request or a tool call in this process may still write for this account.

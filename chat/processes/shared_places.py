@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chat.processes.broker import Broker, BrokerGoneError
+from chat.processes.announcements import Broker, BrokerGoneError
 
 from .threads import WorkerThreads
 

@@ -32,19 +32,16 @@ class JobKind(Protocol):
     @property
     def name(self) -> str:
         """The `kind` of such jobs."""
-        ...
 
     @property
     def every(self) -> float | None:
         """Seconds from the end of one run to the next; None for jobs that somebody adds (`database.jobs.add_job`)."""
-        ...
 
     def step(self, job: Job) -> Progress:
         """Do the next part, a second or so, beginning at `job.state`. It may be done again after a crash.
 
         What it raises is logged, and the step is tried again later: of an added job `MOST_ATTEMPTS` times.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

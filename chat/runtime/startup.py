@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import secrets
@@ -15,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from database.conversations.deletion import erase_incomplete
 from database.duties import RENEW_SECONDS, forget_processes, processes_left, serve_folder
 from database.engine.backend import ServerHold
 from database.engine.database import Database
+from database.engine.durability import flush_to_disk, replace_durably
 from database.engine.errors import ConflictError, StorageFailedError, StoreError
 from database.imports.repository import release_imports
 from database.jobs import release_jobs
@@ -335,3 +338,27 @@ def bring_in_order(*, database: Database, report_of: ReportMaker | None = None) 
     release_jobs(database=database)
     forget_processes(database=database)
     release_imports(database=database, owner="server-")
+
+
+def probe(data_dir: Path) -> None:
+    """Write, flush and replace a file in the folder, which is created if missing. Raises DataFolderError.
+
+    Files are replaced by renaming: a reader gets the old content or the new, whole. A network file system that can't do
+    that, or can't flush, is found when a server starts, and not when it loses data.
+    """
+    token = secrets.token_hex(8)
+    kept, draft = data_dir / f".probe-{token}", data_dir / f".probe-{token}.new"
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        kept.write_text("former", encoding="ascii")
+        flush_to_disk(kept)
+        draft.write_text(token, encoding="ascii")
+        replace_durably(draft, kept)
+        if draft.exists() or kept.read_text(encoding="ascii") != token:
+            raise OSError(errno.EIO, "a renamed file has another content than was written")
+    except OSError as error:
+        raise DataFolderError(data_dir, error) from error
+    finally:
+        for path in (kept, draft):
+            with suppress(OSError):
+                path.unlink()

@@ -67,11 +67,9 @@ class InboxWork(Protocol):
 
     def look(self) -> object:
         """Begin to answer pending items."""
-        ...
 
     def close(self) -> None:
         """Begin no further answers."""
-        ...
 
 
 def _nothing() -> None:

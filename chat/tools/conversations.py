@@ -45,11 +45,10 @@ def list_conversations(
 ) -> dict[str, Any]:
     """List the person's earlier conversations, newest first, with how each begins."""
     del title
-    scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
     found, further = conversation_overviews(
-        **scope,
+        **context.own,
         words=query.split(),
-        agent_id=get_agent(**scope, agent=agent).agent_id if agent is not None else None,
+        agent_id=get_agent(**context.own, agent=agent).agent_id if agent is not None else None,
         limit=limit,
         cursor=cursor,
         preview=_PREVIEW,
@@ -72,8 +71,7 @@ def read_conversation(
     """Read the messages of one conversation, each with its number; lineStart and lineEnd choose some of them."""
     del title
     conversation = get_conversation(
-        database=context.database,
-        user_email=context.user_email,
+        **context.own,
         conversation_id=conversation_id_of(conversation_id, context),
     )
     wanted = line_range(line_start, line_end, total=conversation.message_count)
@@ -93,9 +91,7 @@ def read_conversation(
 def conversation_id_of(name: str, context: ToolContext) -> str:
     """The id that `name` (an id, a friendly id or a reference) means; `name` itself for one that nobody bears."""
     friendly_id = conversation_name(name).lower()
-    named = conversations_by_friendly_id(
-        database=context.database, user_email=context.user_email, friendly_ids=[friendly_id]
-    )
+    named = conversations_by_friendly_id(**context.own, friendly_ids=[friendly_id])
     found = named.get(friendly_id)
     if found is not None and found.deleted:
         raise ConversationNotFoundError
@@ -121,8 +117,7 @@ def _lines(conversation_id: str, wanted: LineRange, context: ToolContext) -> Ite
         return
     for start in range(wanted.start, wanted.end + 1, _AT_ONCE):
         rows = messages_between(
-            database=context.database,
-            user_email=context.user_email,
+            **context.own,
             conversation_id=conversation_id,
             start=start,
             end=min(start + _AT_ONCE - 1, wanted.end),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from search.patterns.expressions import Deadline, compiled, preview, required_literal
+from search.patterns import Deadline, compiled, preview, required_literal
 from vault.content.wikilinks import link_to
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError

@@ -7,7 +7,7 @@ refused. Pending calls are stored, so they survive a restart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -61,8 +61,7 @@ def add_memory(
 def propose(context: ToolContext, *, kind: Kind, payload: Mapping[str, Any], diff: str = "") -> Result:
     """Store a proposed change for the caller; returns the result of the tool call. Raises InvalidChangeError."""
     proposal = create_proposal(
-        database=context.database,
-        user_email=context.user_email,
+        **context.own,
         kind=kind,
         payload=payload,
         diff=diff,
@@ -94,14 +93,13 @@ def accept(proposal_id: str, context: ToolContext) -> tuple[Proposal, dict[str, 
     Raises ProposalNotFoundError, ProposalDecidedError, ProposalOutdatedError if the document has changed since, and the
     errors of the change itself, which leave the proposal open.
     """
-    scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
-    proposal = get_proposal(**scope, proposal_id=proposal_id)
+    proposal = get_proposal(**context.own, proposal_id=proposal_id)
     refuse_unless_open(proposal)
     apply = APPLY.get(proposal.kind)
     if apply is None:
         raise UnknownProposalError("This kind of proposal can't be accepted here.")
     outcome = apply(proposal, context)
-    return decide(**scope, proposal_id=proposal_id, state="accepted"), outcome
+    return decide(**context.own, proposal_id=proposal_id, state="accepted"), outcome
 
 
 def _remember(proposal: Proposal, context: ToolContext) -> dict[str, Any]:
@@ -127,8 +125,7 @@ def _change_document(proposal: Proposal, context: ToolContext) -> dict[str, Any]
         diff = ""  # the lines to replace say something else: there is no such change any more
         with suppress(VersionConflictError):
             change, diff = planned(vault, change)
-            own: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
-            renew_proposal(**own, proposal_id=proposal.proposal_id, payload=change.payload, diff=diff)
+            renew_proposal(**context.own, proposal_id=proposal.proposal_id, payload=change.payload, diff=diff)
     raise ProposalOutdatedError(diff)
 
 
@@ -160,8 +157,7 @@ def ask_consent(turn: Turn, context: ToolContext, *, tool: str, arguments: Mappi
     if not turn.accepted.kept or context.call_depth:
         return failure(ConsentNeededError.code, _UNASKABLE)
     proposal = create_proposal(
-        database=context.database,
-        user_email=context.user_email,
+        **context.own,
         kind="tool_call",
         payload={"tool": tool, "arguments": dict(arguments)},
         source_message=context.message_id,
@@ -208,22 +204,21 @@ def decide_on_call(
     decisions at once, one lets the answer continue.
     Raises ProposalNotFoundError, ProposalDecidedError (also if the answer does not wait for the call any more).
     """
-    scope: dict[str, Any] = {"database": context.database, "user_email": context.user_email}
-    proposal = get_proposal(**scope, proposal_id=proposal_id)
+    proposal = get_proposal(**context.own, proposal_id=proposal_id)
     refuse_unless_open(proposal)
-    waiting = _waiting(proposal, scope)
+    waiting = _waiting(proposal, context)
     if waiting is None:
-        decide(**scope, proposal_id=proposal_id, state="expired")
+        decide(**context.own, proposal_id=proposal_id, state="expired")
         raise ProposalDecidedError("expired")
     # Before the answer goes on: it is written with what is allowed then.
-    own = {**scope, "conversation_id": waiting.conversation_id, "agent_id": proposal.agent_id}
+    own = {**context.own, "conversation_id": waiting.conversation_id, "agent_id": proposal.agent_id}
     tool = proposal.payload["tool"]
     is_new = for_conversation and decision == "accepted" and allow_tool(**own, tool=tool)
     try:
-        decided = decide_before(**scope, proposal_id=proposal_id, state=decision, others=waiting.others)
+        decided = decide_before(**context.own, proposal_id=proposal_id, state=decision, others=waiting.others)
         if goes_on := decided is None:
             go_on(waiting.conversation_id, waiting.message_id, {proposal_id: decision})
-            decided = get_proposal(**scope, proposal_id=proposal_id)
+            decided = get_proposal(**context.own, proposal_id=proposal_id)
     except BaseException:
         if is_new:
             allow_tool(**own, tool=tool, is_allowed=False)
@@ -232,7 +227,7 @@ def decide_on_call(
     return decided, outcome | {"goes_on": goes_on}
 
 
-def _waiting(proposal: Proposal, scope: Mapping[str, Any]) -> _Waiting | None:
+def _waiting(proposal: Proposal, context: ToolContext) -> _Waiting | None:
     """The answer that waits for the proposal; None if it has changed since.
 
     Raises TurnInProgressError while the answer is being written.
@@ -240,22 +235,18 @@ def _waiting(proposal: Proposal, scope: Mapping[str, Any]) -> _Waiting | None:
     if proposal.message_id is None:
         return None
     try:
-        conversation_id, message = message_location(**scope, message_id=proposal.message_id)
+        conversation_id, message = message_location(**context.own, message_id=proposal.message_id)
     except NotFoundError:
         return None
     if message.status == "streaming":
         raise TurnInProgressError
-    wanted = set(_proposals_in(message.parts))
+    wanted = {proposal_in(part.get("result")) for part in message.parts}
     if proposal.proposal_id not in wanted:
         return None
-    known = proposals_of_message(**scope, message_id=proposal.message_id)
+    known = proposals_of_message(**context.own, message_id=proposal.message_id)
     others = (each.proposal_id for each in known if each.state == "open" and each.proposal_id in wanted)
     return _Waiting(
         conversation_id=conversation_id,
         message_id=proposal.message_id,
         others=tuple(each for each in others if each != proposal.proposal_id),
     )
-
-
-def _proposals_in(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [found for part in parts if (found := proposal_in(part.get("result"))) is not None]

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from chat.context.gather import gather, stored_scope
+from chat.context.kinds import ReferenceScope
 from chat.context.memories import KnowledgeRequest
 from chat.exchange.files import AttachedFile, named_file
 from chat.prompting.items import PkbItem
-from conversation_reference_utils import parse_file_reference, read_reference
+from conversation_reference_utils import FileReference, parse_file_reference, read_reference
 from database.engine.errors import AttachmentNotFoundError, MessageNotFoundError
 from database.history.reading import message_by_id
 from vault.errors import DocumentNotFoundError
@@ -76,14 +77,7 @@ def resolve_reference(
     named = read_reference(name)
     if not any((*named.friendly_ids, *named.claim_ids)):
         raise NoReferenceError("reference: behind the @ there has to be a name.")
-    scope = stored_scope(
-        context.user_email,
-        database=context.database,
-        loader=context.load,
-        services=context.services,
-        here=context.conversation_id,
-        shows_hidden=_is_referred(name, context),
-    )
+    scope = _scope(name, context)
     found = gather(named.friendly_ids, scope=scope, request=KnowledgeRequest(claim_ids=named.claim_ids))
     entry = found.report_dicts()[0]
     if entry["kind"] == "document" and (told := _document(entry, context)):
@@ -101,6 +95,18 @@ def resolve_reference(
         "title": entry.get("title") or "",
         "items": [_item(item) for item in found.items],
     }
+
+
+def _scope(name: str, context: ToolContext) -> ReferenceScope:
+    """What a reference is looked up in."""
+    return stored_scope(
+        context.user_email,
+        database=context.database,
+        loader=context.load,
+        services=context.services,
+        here=context.conversation_id,
+        shows_hidden=_is_referred(name, context),
+    )
 
 
 def _is_referred(name: str, context: ToolContext) -> bool:
@@ -139,8 +145,7 @@ def _message_in_conversation(entry: Mapping[str, Any], context: ToolContext) -> 
     if context.conversation_id is None or target.get("conversation_id") != context.conversation_id:
         return None
     row = message_by_id(
-        database=context.database,
-        user_email=context.user_email,
+        **context.own,
         conversation_id=context.conversation_id,
         message_id=str(target.get("message_id")),
     )
@@ -182,7 +187,7 @@ def read_file(
     parsed = parse_file_reference(reference.strip())
     if parsed is None:
         raise NoFileReferenceError
-    file = _file(context, reference.strip())
+    file = _file(context, reference.strip(), parsed)
     chosen = _pages(file, page_start, page_end)
     lines = chosen.body().split("\n") if chosen.has_text else []
     wanted = line_range(line_start, line_end, total=len(lines))
@@ -194,19 +199,9 @@ def read_file(
     return {**told, "totalLines": len(lines), **shown.told(wanted)}
 
 
-def _file(context: ToolContext, ref: str) -> AttachedFile:
+def _file(context: ToolContext, ref: str, parsed: FileReference) -> AttachedFile:
     """Raises AttachmentNotFoundError."""
-    parsed = parse_file_reference(ref)
-    assert parsed is not None
-    scope = stored_scope(
-        context.user_email,
-        database=context.database,
-        loader=context.load,
-        services=context.services,
-        here=context.conversation_id,
-        shows_hidden=_is_referred(ref, context),
-    )
-    (message,) = scope.conversations.without_files().resolve([parsed.message])
+    (message,) = _scope(ref, context).conversations.without_files().resolve([parsed.message])
     named = named_file(
         parsed,
         message,

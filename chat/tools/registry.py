@@ -123,6 +123,11 @@ class ToolContext:
     referred: frozenset[str] = frozenset()
     asks_for_model: bool = False
 
+    @property
+    def own(self) -> dict[str, Any]:
+        """Where the store is, and whose things may be seen: arguments that every function on user data takes."""
+        return {"database": self.database, "user_email": self.user_email}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:

@@ -12,8 +12,7 @@ from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
 from search.messages import Asking, FoundMessage, ShownMessage
 from search.messages import search_messages as find_messages
-from search.patterns.expressions import LONGEST_PATTERN, Deadline, InvalidPatternError
-from search.patterns.messages import PatternMatch, find_pattern
+from search.patterns import LONGEST_PATTERN, Deadline, InvalidPatternError, PatternMatch, find_pattern
 from search.query import conversation_name, parse_query, require_day
 from search.things.files import FileUse, FoundFile, find_files, reference_to
 from truth_management_system import Claim, StructuredAPI
@@ -53,8 +52,7 @@ def search_messages(
     """Search all that the person and the models have said, and their files, by words and meaning; with references."""
     vectors = context.services.vectors
     wanted: dict[str, Any] = {
-        "database": context.database,
-        "user_email": context.user_email,
+        **context.own,
         "query": parse_query(query).narrowed(
             conversation=conversation_name(conversation) if conversation else None, before=before, after=after
         ),
@@ -111,8 +109,7 @@ def regex_search(
         if "conversations" in content_types:
             found = find_pattern(
                 pattern,
-                database=context.database,
-                user_email=context.user_email,
+                **context.own,
                 titles=search_in != "content",
                 contents=search_in != "title",
                 limit=max_results,

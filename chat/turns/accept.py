@@ -12,8 +12,7 @@ from chat.exchange.parts import AnswerParts
 from chat.exchange.ports import TurnServices
 from chat.exchange.services import default_services
 from chat.exchange.turn import Answerer, Turn, named_references, tracks_documents
-from chat.prompting.options import AnswerOptions, answer_options
-from chat.prompting.preferences import Preferences, asked_preferences, preferences_of
+from chat.prompting.options import AnswerOptions, Preferences, answer_options, asked_preferences, preferences_of
 from chat.prompting.prompt import GivenAnswer
 from conversation_reference_utils import parse_references
 from database.connection import database_of

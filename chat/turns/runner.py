@@ -38,10 +38,9 @@ from sentences import say
 from .accept import ADMISSION, ANSWER_AGAIN, DECIDED_CALLS, OWNER, REQUEST_ID
 from .following import FollowedTurns
 from .idempotency import SentMessage, SentMessages, sent_message
-from .journal import Journal
 from .limits import TurnLimits
 from .other_servers import HOLD_SECONDS, OtherServers
-from .streams import LiveStream, StoredStream
+from .streams import Journal, LiveStream, StoredStream
 
 log = logging.getLogger(__name__)
 INTERRUPTED = "interrupted"
@@ -58,16 +57,13 @@ class Replies(Protocol):
     @property
     def conversation_id(self) -> str:
         """Its opaque id."""
-        ...
 
     @property
     def user_id(self) -> str:
         """Its owner."""
-        ...
 
     def reply(self, query: Mapping[str, Any]) -> TurnStream:
         """Accept a message, raising what is wrong with it, and return the answer's events."""
-        ...
 
 
 class TurnRunner:

@@ -11,13 +11,12 @@ from itertools import pairwise
 from typing import Any
 
 from chat.context import kinds
-from chat.context.budget import max_context_chars
+from chat.context.activities import thread_block
 from chat.context.conversations import HIDDEN, MAX_REFERENCES
 from chat.context.distil import Distilled, distil, distill_budget, needs_distilling
-from chat.context.finding import completed
 from chat.context.gather import GatheredContext, KeepReport, document_links, gathered, stored_scope
 from chat.context.kinds import ReferenceScope
-from chat.context.threads import thread_block
+from chat.context.related import completed, max_context_chars
 from chat.exchange import events
 from chat.exchange.documents import listed, wikilinks_of
 from chat.exchange.files import READ_TOOL, attached_files, with_files

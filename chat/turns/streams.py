@@ -1,16 +1,35 @@
-"""The events of a turn, for any number of watchers, each from any position."""
+"""The events of a turn: the journal stores each before it is sent, for any number of watchers, each from any position.
+
+The events of all running answers are stored together, by one commit every few milliseconds. Text that arrives faster
+than the commits becomes one event.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 import orjson
 
+import tracing
 from chat.exchange import events
+from chat.exchange.events import Event
+from database.engine.database import Job
+from database.engine.errors import StorageBusyError, StorageFailedError, StoreError
 
+log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 10.0
+_SHORTEST_PAUSE = 0.002
+_LONGEST_PAUSE = 0.015
+_PAUSE_A_STREAM = 0.000_025
+_OPENING_PAUSE = 0.03
+"""The report and the ids of a turn wait so long for the first words, so that one commit stores them all."""
+Row = tuple[str, int, bytes]
+Submit = Callable[[Sequence[Row], Sequence[Job[object]]], Awaitable[None]]
 
 
 class LiveStream:
@@ -161,3 +180,156 @@ def signed_out(seq: int) -> bytes:
     The answer itself is not over: whoever logs in again can watch the rest of it.
     """
     return events.encode(events.error(code="unauthorized", message="Please log in."), seq=seq) + b"\n"
+
+
+@dataclass(slots=True)
+class _Unstored:
+    """What a stream has not stored yet: events, and what belongs into the same transaction."""
+
+    events: list[Event] = field(default_factory=list)
+    writes: list[Job[object]] = field(default_factory=list)
+
+
+class Journal:
+    """The journal of one loop.
+
+    `submit` queues writes, then rows (message_id, seq, event), as one transaction, and returns what waits for its
+    commit. What that raises beside StoreError is the fault of some of the rows: an answer that another process has
+    closed has events of these numbers.
+    """
+
+    def __init__(self, *, submit: Submit, on_failure: Callable[[LiveStream, Exception], None]) -> None:
+        self._submit = submit
+        self._on_failure = on_failure
+        self._pending: dict[LiveStream, _Unstored] = {}
+        self._in_flight: dict[LiveStream, _Unstored] = {}
+        self._open: set[LiveStream] = set()
+        self._failed: set[LiveStream] = set()
+        self._committing: asyncio.Task[None] | None = None
+        self._delayed: asyncio.TimerHandle | None = None
+        self._round: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def append(self, stream: LiveStream, event: Event, writes: Sequence[Job[object]] = ()) -> None:
+        """Store `event`, unless the turn is not kept, then publish it to the watchers of `stream`.
+
+        writes: what is stored in the same transaction. They must not raise StoreError: it would be taken for a fault of
+        the store, which fails all turns that share the transaction.
+        After a failure no later event of the stream is stored, so that stored events have no gaps.
+        """
+        if stream in self._failed:
+            return
+        self._open.add(stream)
+        pending = self._pending.get(stream)
+        if pending is None:
+            pending = self._pending[stream] = _Unstored()
+        pending.writes += writes
+        if pending.events and (both := events.joined(pending.events[-1], event)):
+            pending.events[-1] = both
+        else:
+            pending.events.append(event)
+        if not events.can_wait(event):
+            self._begin()
+        elif self._committing is None and self._delayed is None:
+            self._delayed = asyncio.get_running_loop().call_later(_OPENING_PAUSE, self._begin)
+
+    async def flush(self, stream: LiveStream) -> bool:
+        """Wait until all events that were appended for `stream` are stored and published; False where that failed."""
+        self._begin()
+        while stream in self._pending or stream in self._in_flight:
+            await asyncio.shield(self._round)
+        return stream not in self._failed
+
+    async def settle(self, stream: LiveStream) -> None:
+        """`flush`, then forget the stream."""
+        await self.flush(stream)
+        self._open.discard(stream)
+        self._failed.discard(stream)
+
+    def _begin(self) -> None:
+        """Commit what is pending, now and until nothing is."""
+        if self._delayed is not None:
+            self._delayed.cancel()
+            self._delayed = None
+        if self._committing is None and self._pending:
+            # Of all turns, so it is logged under no request.
+            work, context = self._commit_until_quiet(), tracing.context_of(None)
+            self._committing = asyncio.create_task(work, context=context)
+
+    async def _commit_until_quiet(self) -> None:
+        try:
+            while self._pending:
+                await self._commit()
+                await asyncio.sleep(self._pause())
+        finally:
+            self._committing = None
+
+    async def _commit(self) -> None:
+        self._in_flight, self._pending = self._pending, {}
+        try:
+            await self._store(list(self._in_flight))
+        finally:
+            self._in_flight = {}
+            finished, self._round = self._round, asyncio.get_running_loop().create_future()
+            finished.set_result(None)
+
+    async def _store(self, streams: Sequence[LiveStream]) -> None:
+        """Store and publish what is in flight of these streams; alone, where one of them is refused."""
+        batch = {stream: _encoded(stream, self._in_flight[stream].events) for stream in streams}
+        try:
+            if to_store := list(chain(*(rows for stream, rows in batch.items() if stream.kept))):
+                await self._submit(to_store, list(chain(*(self._in_flight[stream].writes for stream in streams))))
+        except StorageBusyError as error:
+            log.warning("events of %d answers wait to be stored: %s", len(batch), error)
+            self._requeue(streams)
+        except StoreError as error:  # these turns can't go on, whatever the store reports
+            # Of a full disk, which meets every answer, each traceback would say the same.
+            trace = None if isinstance(error, StorageFailedError) else error
+            log.error("could not store events of %d answers: %s", len(batch), error, exc_info=trace)  # noqa: TRY400
+            self._refuse(streams, error)
+        except Exception as error:  # noqa: BLE001 - such as an answer among them that another process has closed
+            await self._store_each(streams, error)
+        else:
+            for stream, rows in batch.items():
+                stream.publish([line for _, _, line in rows])
+
+    async def _store_each(self, streams: Sequence[LiveStream], error: Exception) -> None:
+        """Store the events of each stream by itself, so that those fail alone that are at fault."""
+        if len(streams) == 1:
+            log.error("could not store events of the answer %s", streams[0].message_id, exc_info=error)
+            self._refuse(streams, error)
+            return
+        for stream in streams:
+            await self._store([stream])
+
+    def _refuse(self, streams: Sequence[LiveStream], error: Exception) -> None:
+        """Let the turns fail whose events can't be stored."""
+        for stream in streams:
+            pending = self._in_flight[stream].events
+            if "done" in pending[-1]:
+                # The turn was finished after a flush, so the answer is stored, and its closing events can be made
+                # again from it.
+                stream.publish([line for _, _, line in _encoded(stream, pending)])
+            else:
+                self._fail(stream, error)
+
+    def _pause(self) -> float:
+        # A few answers get short pauses, many share commits.
+        return min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, len(self._open) * _PAUSE_A_STREAM))
+
+    def _requeue(self, streams: Sequence[LiveStream]) -> None:
+        newer, self._pending = self._pending, {stream: self._in_flight[stream] for stream in streams}
+        for stream, later in newer.items():
+            unstored = self._pending.setdefault(stream, later)
+            if unstored is not later:
+                unstored.events += later.events
+                unstored.writes += later.writes
+
+    def _fail(self, stream: LiveStream, error: Exception) -> None:
+        self._failed.add(stream)
+        self._pending.pop(stream, None)
+        self._on_failure(stream, error)
+
+
+def _encoded(stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
+    first = stream.last_seq + 1
+    return [(stream.message_id, first + n, events.encode(event, seq=first + n)) for n, event in enumerate(pending)]

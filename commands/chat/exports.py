@@ -1,10 +1,10 @@
-"""Exports from the shell: `chat export` and `activity export`."""
+"""Exports from the shell: `chat export`, `activity export`, and the archive of an account: `data export`."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,9 @@ from flask.cli import with_appcontext
 
 from activity.export import FORMATS, INCLUDED, Export, export
 from commands.shell import account_option, errors_as_exit_codes, examples, find_account
+from endpoints.export.views import account_source
 from endpoints.http.scope import current_settings, current_state
+from portability.account_archive import account_archive, archive_name
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FOLDER = "exports"
@@ -102,7 +104,7 @@ def _write(*, email: str | None, output: str | None, force: bool, **filters: Any
         if file is None:
             _print(made)
             return
-        _store(made, file)
+        _store(made.chunks, file)
     click.echo(file)
 
 
@@ -128,14 +130,14 @@ def _output_file(name: str, *, force: bool) -> Path:
     return file
 
 
-def _store(made: Export, file: Path) -> None:
-    """Write the file whole, or not at all."""
+def _store(chunks: Iterable[bytes], file: Path) -> None:
+    """Write the file whole, or not at all; only its owner may read it."""
     draft = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".export-", delete=False) as written:
             draft = Path(written.name)
-            for chunk in made.chunks:
+            for chunk in chunks:
                 written.write(chunk)
         draft.replace(file)
     except OSError as error:
@@ -143,3 +145,32 @@ def _store(made: Export, file: Path) -> None:
     finally:
         if draft is not None:
             draft.unlink(missing_ok=True)
+
+
+@click.command(
+    "export",
+    epilog=examples("data export --email ada@example.org", "data export /mnt/archives/ada.zip --force"),
+)
+@click.argument("target", default=".", type=click.Path(path_type=Path))
+@account_option
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@with_appcontext
+def export_account(target: Path, email: str | None, force: bool) -> None:
+    """Write everything of one account to TARGET, a ZIP, or a folder in which the file gets a name.
+
+    The ZIP holds conversations, memories, documents and settings; open its index.html to read them. Keys of tool
+    servers, passwords and tokens are not in it. A server may keep running.
+    """
+    with errors_as_exit_codes():
+        user_email = find_account(current_state().database, email)
+        file = target / archive_name(user_email) if target.is_dir() else target
+        if file.exists() and not force:
+            raise click.UsageError(f"{file} is there already; --force replaces it.")
+        with click.progressbar(length=0, label="Conversations") as bar:
+
+            def progress(_done: int, total: int) -> None:
+                bar.length = total
+                bar.update(1)
+
+            _store(account_archive(account_source(user_email), progress=progress), file)
+    click.echo(f"{file} holds everything of {user_email} ({file.stat().st_size / 1e6:.1f} MB).")

@@ -26,7 +26,7 @@ from endpoints.http.error_responses import say_when_to_retry
 from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.languages import remember_language, translated
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
 from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
 from endpoints.serving.work_queues import Work, works
@@ -104,7 +104,7 @@ def logout(body: http_models.Nothing) -> BaseResponse:
     if secret:
         sessions.end_session(database=current_state().database, token=secret)
     page = "/login" if current_state().settings.oidc_issuer is None else "/login?left=1"
-    answer: BaseResponse = redirect(page, code=HTTPStatus.SEE_OTHER) if _is_form() else ok()
+    answer: BaseResponse = redirect(page, code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply({"status": "ok"})
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
 

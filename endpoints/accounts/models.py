@@ -92,13 +92,9 @@ class AccountRole(Body):
     role: Role
 
 
-class FirstAccount(Model):
+class FirstAccount(AcceptedInvitation):
     """The first account of the server."""
 
-    model_config = ConfigDict(extra="ignore")
-    email: Email
-    password: Password
-    name: Name = ""
     next: Annotated[Text, Field(max_length=2_000)] = ""
 
 

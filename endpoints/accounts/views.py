@@ -18,7 +18,7 @@ from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimitedError
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.languages import remember_language
-from endpoints.http.responses import json_page, ok
+from endpoints.http.responses import json_page, json_reply
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -124,7 +124,7 @@ def choose_language(body: account_models.OwnLanguage) -> BaseResponse:
     This browser remembers it for the login page.
     """
     users.choose_language(**current_user_scope(), language=body.language)
-    answer = ok()
+    answer = json_reply({"status": "ok"})
     remember_language(answer, body.language)
     return answer
 
@@ -281,7 +281,7 @@ def _closed(user_email: str, *, by: Actor | None) -> Response:
     state = current_state()
     close_account(database=state.database, user_email=user_email, by=by)
     _stop_answers(user_email)
-    return ok(compacts_itself=state.account_erasure.compacts_itself())
+    return json_reply({"status": "ok", "compacts_itself": state.account_erasure.compacts_itself()})
 
 
 def _stop_answers(user_email: str) -> None:

@@ -17,7 +17,7 @@ from database.history.threads import Thread
 from database.timeline.moving import move_activity
 from database.timeline.posting import Actor
 from database.timeline.transcript import placed_activities
-from endpoints.http import models as http_models
+from endpoints.http.models import Done
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
@@ -152,7 +152,7 @@ def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
 
 @blueprint.patch("/api/threads/<thread_id>")
 @takes(activity_models.ThreadRename)
-@answers(http_models.Done)
+@answers(Done)
 def rename_thread(thread_id: str, body: activity_models.ThreadRename) -> None:
     """Give a thread a title of your own, or its first words until the cheap model has made one."""
     store.rename_thread(**current_user_scope(), thread_id=thread_id, title=body.title)

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from database.accounts.audit import Act
 from endpoints.http.models import Body, Query, Shape, Text
-from endpoints.operations.models import Readiness
+from endpoints.operations.health import Readiness
 
 Count = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 Megabytes = Annotated[int, Field(ge=0, le=100_000_000)]

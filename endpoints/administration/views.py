@@ -20,8 +20,8 @@ from database.imports.repository import count_by_state
 from database.maintenance.statistics import engine_version
 from endpoints.accounts import models as account_models
 from endpoints.accounts.views import require_administrator
-from endpoints.http import models as http_models
 from endpoints.http.assets import static_version
+from endpoints.http.models import Done
 from endpoints.http.responses import json_page
 from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
@@ -76,7 +76,7 @@ def list_people(query: account_models.AccountPage) -> Response:
 
 @blueprint.put("/admin/people/<user_email>/quota")
 @takes(administration_models.NewQuota)
-@answers(http_models.Done)
+@answers(Done)
 @fails("forbidden")
 def change_quota(user_email: str, body: administration_models.NewQuota) -> None:
     """Set what one account may use; what is null is as the settings say. Administrators only."""
@@ -124,7 +124,7 @@ def list_jobs() -> object:
 
 
 @blueprint.post("/admin/jobs/<job_id>/retry")
-@answers(http_models.Done)
+@answers(Done)
 @fails("forbidden", "job_not_found")
 def retry_job(job_id: str) -> None:
     """Let a failed job begin again where it was; administrators only."""

@@ -13,7 +13,7 @@ from database.agents import repository
 from database.agents.repository import GLOBAL_SLUG, Agent, AgentRules
 from database.conversations.repository import get_conversation
 from database.engine.errors import ConversationNotFoundError
-from endpoints.http import models as http_models
+from endpoints.http.models import Done
 from endpoints.http.scope import check_model, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 
@@ -58,7 +58,7 @@ def replace_agent(agent_id: str, body: agent_models.AgentBody) -> object:
 
 @blueprint.delete("/api/agents/<agent_id>")
 @asks(agent_models.Deletion)
-@answers(http_models.Done)
+@answers(Done)
 def delete_agent(agent_id: str, query: agent_models.Deletion) -> None:
     """Delete an agent; its answers stay. `for_good`: no message names it as its source any more."""
     repository.delete_agent(**current_user_scope(), agent=agent_id, for_good=query.for_good)

@@ -10,9 +10,10 @@ from flask import Blueprint, Response
 from attachments.storage import Attachments
 from database.history import attachments as rows
 from database.history.attachments import Attachment
-from endpoints.http import models as http_models
+from endpoints.attachments.sending import SENT_TYPES, contained, send_original, send_picture
+from endpoints.attachments.uploads import largest_attachment, receive_upload, uploaded_name
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.models import Done
 from endpoints.http.scope import (
     current_request,
     current_settings,
@@ -25,8 +26,6 @@ from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as attachment_models
-from .sending import SENT_TYPES, contained, send_original, send_picture
-from .uploads import largest_attachment, receive_upload, uploaded_name
 
 blueprint = Blueprint("attachments", __name__)
 _LONGEST_PAGE = 2_000_000
@@ -78,13 +77,13 @@ def about_attachment(attachment_id: str) -> object:
 @asks(attachment_models.PageQuery)
 @answers(attachment_models.AttachmentText)
 @works(Work.FILES)
-def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -> Response:
+def text_of_attachment(attachment_id: str, query: attachment_models.PageQuery) -> object:
     """The text of one page, as models are given it."""
     pages = _files().pages(_files().get(current_user_email(), attachment_id))
     if query.page > max(1, len(pages)):
         raise InvalidRequestError(say("file_has_pages", count=len(pages)))
     text = pages[query.page - 1][:_LONGEST_PAGE] if pages else ""
-    return json_reply({"page": query.page, "pages": len(pages), "text": text})
+    return {"page": query.page, "pages": len(pages), "text": text}
 
 
 @blueprint.get("/conversations/<conversation_id>/files")
@@ -98,13 +97,12 @@ def files_of_conversation(conversation_id: str) -> object:
 
 @blueprint.delete("/attachments/<attachment_id>")
 @blueprint.delete("/files/<attachment_id>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict")
 @works(Work.UPLOADS)
-def delete_attachment(attachment_id: str) -> Response:
+def delete_attachment(attachment_id: str) -> None:
     """Erase a file that no message uses; 409 `conflict` for one in use."""
     _files().discard(current_user_email(), attachment_id)
-    return ok()
 
 
 def _files() -> Attachments:

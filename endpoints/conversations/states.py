@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from database.conversations import bulk, conversation, deletion, tags
 from database.conversations import repository as conversations
 from database.conversations.repository import create_temporary_conversation as create_temporary
 from endpoints.http import models as http_models
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -69,14 +68,14 @@ def list_tags(domain: str) -> object:
 
 @blueprint.put("/make_conversation_stateless/<conversation_id>")
 @answers(conversation_models.ConversationItem)
-def make_stateless(conversation_id: str) -> Response:
+def make_stateless(conversation_id: str) -> object:
     """From now on, turns of a conversation are answered and not kept; what is there stays."""
     return _set_stateless(conversation_id, True)
 
 
 @blueprint.put("/make_conversation_stateful/<conversation_id>")
 @answers(conversation_models.ConversationItem)
-def make_stateful(conversation_id: str) -> Response:
+def make_stateful(conversation_id: str) -> object:
     """From now on, turns of a conversation are kept again."""
     return _set_stateless(conversation_id, False)
 
@@ -132,9 +131,9 @@ def empty_bin(domain: str) -> object:
     return {"status": "ok", "erased": deletion.empty_bin(**current_user_scope(), domain=check_domain(domain))}
 
 
-def _set_stateless(conversation_id: str, stateless: bool) -> Response:
+def _set_stateless(conversation_id: str, stateless: bool) -> object:
     conversations.update_conversation(
         **current_user_scope(), conversation_id=conversation_id, changes={"stateless": stateless}
     )
     row = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id)
-    return json_reply(conversation.conversation_metadata(row))
+    return conversation.conversation_metadata(row)

@@ -10,10 +10,10 @@ from database.conversations import conversation, friendly_ids, listing
 from database.conversations import repository as conversations
 from database.sharing.copying import clone_conversation as clone
 from database.workspaces.repository import is_domain
-from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
 from endpoints.http.languages import translated
-from endpoints.http.responses import json_page, json_reply
+from endpoints.http.models import Done
+from endpoints.http.responses import json_page
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -50,7 +50,7 @@ def list_conversation_by_user(domain: str, query: conversation_models.Conversati
 @takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")
-def create_conversation(domain: str, body: conversation_models.NewConversation) -> Response:
+def create_conversation(domain: str, body: conversation_models.NewConversation) -> object:
     """A new, empty conversation in the domain's default workspace."""
     return _created(domain, workspace_id=None, client_id=body.client_id)
 
@@ -61,7 +61,7 @@ def create_conversation(domain: str, body: conversation_models.NewConversation) 
 @fails("conflict")
 def create_conversation_in_workspace(
     domain: str, workspace_id: str, body: conversation_models.NewConversation
-) -> Response:
+) -> object:
     """A new, empty conversation in a workspace."""
     return _created(domain, workspace_id=workspace_id, client_id=body.client_id)
 
@@ -105,7 +105,7 @@ def patch_conversation_settings(conversation_id: str, body: conversation_models.
 
 @blueprint.put("/conversations/<conversation_id>/title")
 @takes(conversation_models.TitleChange)
-@answers(http_models.Done)
+@answers(Done)
 def set_title(conversation_id: str, body: conversation_models.TitleChange) -> None:
     """Set the title of a conversation; it is never overwritten."""
     _update(conversation_id, {"title": body.title, "title_force_set": True})
@@ -128,7 +128,7 @@ def clone_conversation(conversation_id: str, body: conversation_models.NewConver
 
 
 @blueprint.delete("/delete_conversation/<conversation_id>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("turn_in_progress")
 def delete_conversation(conversation_id: str) -> None:
     """Move a conversation to the bin for 30 days; a running answer is stopped."""
@@ -137,7 +137,7 @@ def delete_conversation(conversation_id: str) -> None:
 
 
 @blueprint.post("/restore_conversation/<conversation_id>")
-@answers(http_models.Done)
+@answers(Done)
 def restore_conversation(conversation_id: str) -> None:
     """Restore a conversation from the bin."""
     conversations.restore_conversation(**current_user_scope(), conversation_id=conversation_id)
@@ -150,11 +150,11 @@ def check_domain(domain: str) -> str:
     return domain
 
 
-def _created(domain: str, *, workspace_id: str | None, client_id: str | None) -> Response:
+def _created(domain: str, *, workspace_id: str | None, client_id: str | None) -> object:
     row = conversations.create_conversation(
         **current_user_scope(), domain=check_domain(domain), workspace_id=workspace_id, client_id=client_id
     )
-    return json_reply(conversation.conversation_metadata(row), status=HTTPStatus.CREATED)
+    return conversation.conversation_metadata(row)
 
 
 def _update(conversation_id: str, changes: dict[str, object]) -> None:

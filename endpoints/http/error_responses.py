@@ -26,7 +26,7 @@ log = logging.getLogger("anaphora.requests")
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The invalid fields, or other data of an error for the client."""
 
-_SHOWN_TO_PEOPLE = frozenset({"auth", "invitations", "openid", "pages", "password_links", "shared_chats"})
+_SHOWN_TO_PEOPLE = frozenset({"auth", "one_time_links", "openid", "pages", "shared_chats"})
 _OBJECTS = frozenset({"dict_type", "mapping_type", "model_attributes_type", "model_type"})
 _MOST_REASONS = 3
 _LONGEST_REASONS = 600

@@ -37,11 +37,13 @@ from vault import errors as vault
 
 
 class RequestError(Exception):
-    """The request itself can't be served. `message` is one sentence for a person."""
+    """The request itself can't be served. `message` is one sentence for a person; by default that of the class."""
 
-    def __init__(self, message: str, *, details: Sequence[Mapping[str, Any]] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+    sentence = ""
+
+    def __init__(self, message: str = "", *, details: Sequence[Mapping[str, Any]] | None = None) -> None:
+        self.message = message or self.sentence
+        super().__init__(self.message)
         self.details = details
 
 
@@ -52,25 +54,22 @@ class InvalidRequestError(RequestError):
 class UnauthorizedError(RequestError):
     """No valid credentials were sent."""
 
-    def __init__(self, message: str = "Please log in.") -> None:
-        super().__init__(message)
+    sentence = "Please log in."
 
 
 class BadTokenError(UnauthorizedError):
     """The `Authorization` of a request holds no token that is valid."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This API token is not valid: it may be mistyped, revoked, or its account disabled. "
-            "Send one as `Authorization: Bearer …`."
-        )
+    sentence = (
+        "This API token is not valid: it may be mistyped, revoked, or its account disabled. "
+        "Send one as `Authorization: Bearer …`."
+    )
 
 
 class OtherAccountError(RequestError):
     """The page that sent the request belongs to another account than the credentials."""
 
-    def __init__(self) -> None:
-        super().__init__("Another account is logged in in this browser now. Nothing was done.")
+    sentence = "Another account is logged in in this browser now. Nothing was done."
 
 
 class ForbiddenError(RequestError):
@@ -80,68 +79,55 @@ class ForbiddenError(RequestError):
 class PasswordSignInOffError(RequestError):
     """People log in by an OpenID provider alone."""
 
-    def __init__(self) -> None:
-        super().__init__("This server does not let people log in with passwords.")
+    sentence = "This server does not let people log in with passwords."
 
 
 class SignInExpiredError(RequestError):
     """What an OpenID provider answers belongs to no login that this browser began within the last ten minutes."""
 
-    def __init__(self) -> None:
-        super().__init__("This login was not begun in this browser, was used already, or took too long. Log in again.")
+    sentence = "This login was not begun in this browser, was used already, or took too long. Log in again."
 
 
 class SignInRefusedError(RequestError):
     """The OpenID provider did not let the person in, or what it answers can't be trusted. The log says why."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The login service did not confirm who you are. Log in again, or ask the administrator of this server."
-        )
+    sentence = "The login service did not confirm who you are. Log in again, or ask the administrator of this server."
 
 
 class ProviderUnavailableError(RequestError):
     """The OpenID provider can't be reached, or is not as its settings say. The log says why."""
 
-    def __init__(self) -> None:
-        super().__init__("The login service can't be reached just now. Try again in a few minutes.")
+    sentence = "The login service can't be reached just now. Try again in a few minutes."
 
 
 class EmailNotVerifiedError(RequestError):
     """The OpenID provider does not say that the e-mail address is the person's."""
 
-    def __init__(self) -> None:
-        super().__init__("The login service does not confirm your e-mail address. Confirm it there, then log in again.")
+    sentence = "The login service does not confirm your e-mail address. Confirm it there, then log in again."
 
 
 class GroupNotAllowedError(RequestError):
     """The person is in no group that may use this server."""
 
-    def __init__(self) -> None:
-        super().__init__("You are in none of the groups that may use this server. Ask its administrator.")
+    sentence = "You are in none of the groups that may use this server. Ask its administrator."
 
 
 class NotInvitedError(RequestError):
     """The person has no account, and gets none by logging in."""
 
-    def __init__(self) -> None:
-        super().__init__("You have no account here yet. Ask the administrator of this server for an invitation.")
+    sentence = "You have no account here yet. Ask the administrator of this server for an invitation."
 
 
 class AccountDisabledError(RequestError):
     """The account of the person, who has proved who they are, is disabled."""
 
-    def __init__(self) -> None:
-        super().__init__("Your account is disabled. Ask the administrator of this server.")
+    sentence = "Your account is disabled. Ask the administrator of this server."
 
 
 class AccountConnectedError(RequestError):
     """The account with the person's e-mail address has no password to confirm that it is theirs."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The account with your e-mail address has another login already. Ask the administrator of this server."
-        )
+    sentence = "The account with your e-mail address has another login already. Ask the administrator of this server."
 
 
 class UnsupportedMediaError(RequestError):
@@ -160,8 +146,7 @@ def file_too_large(most: int) -> TooLargeError:
 class DiskFullError(RequestError):
     """The disk has no room for the file that the request uploads."""
 
-    def __init__(self) -> None:
-        super().__init__("The disk of the server is full.")
+    sentence = "The disk of the server is full."
 
 
 class RequestTooSlowError(RequestError):

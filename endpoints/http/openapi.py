@@ -24,33 +24,16 @@ _ARGUMENT = re.compile(r"<(?:(\w+):)?(\w+)>")
 _REFERENCE = "#/components/schemas/{model}"
 _NOUN_OF_ARGUMENT = {
     "activity_reference": "activity",
-    "agent_id": "agent",
-    "attachment_id": "attachment",
     "audit_id": "change",
-    "claim_id": "claim",
-    "conflict_id": "conflict",
-    "context_id": "context",
-    "conversation_id": "conversation",
-    "entity_id": "entity",
     "friendly_id": "conversation",
     "identifier": "message",
-    "import_id": "import",
-    "invitation_id": "invitation",
-    "message_id": "message",
-    "note_id": "note",
-    "preset_id": "preset",
-    "prompt_id": "prompt",
-    "proposal_id": "proposal",
+    "model_id": None,
     "reference": "reference",
     "server_name": "tool_server",
-    "session_id": "session",
-    "tag_id": "tag",
-    "thread_id": "thread",
-    "token_id": "token",
     "tool_name": "tool",
     "user_email": "user",
-    "workspace_id": "workspace",
 }
+"""What arguments of addresses name, where that is not the noun in front of `_id`; None: nothing that is stored."""
 _ANYBODYS_CODES = (
     "bad_request",
     "rate_limited",
@@ -182,7 +165,9 @@ def _error_content(status: int, view: Callable[..., Any], schemas: dict[str, Any
 def error_codes(path: str, method: str, view: Callable[..., Any]) -> set[str]:
     """Codes of all errors that this operation answers with: its own, and those that its address and body bring."""
     named = {name for _, name in _ARGUMENT.findall(path)}
-    codes = {f"{noun}_not_found" for name, noun in _NOUN_OF_ARGUMENT.items() if name in named}
+    nouns = {_NOUN_OF_ARGUMENT.get(name, name.removesuffix("_id")) for name in named if name.endswith("_id")}
+    nouns |= {noun for name, noun in _NOUN_OF_ARGUMENT.items() if name in named}
+    codes = {f"{noun}_not_found" for noun in nouns if noun}
     codes.update(_ANYBODYS_CODES, getattr(view, "error_codes", ()))
     if not getattr(view, "is_public", False):
         codes.update(("unauthorized", "other_account"))

@@ -29,11 +29,6 @@ def json_page(items: Sequence[Any], *, cursor: str | None) -> Response:
     return answer
 
 
-def ok(**more: Any) -> Response:
-    """`{"status": "ok"}` with further fields."""
-    return json_reply({"status": "ok", **more})
-
-
 def warned(warnings: Sequence[str]) -> dict[str, Any]:
     """The fields of `Warned`."""
     return {"warnings": warnings, "warnings_said": [said(warning) for warning in warnings]}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from chat.agents.inbox import InboxDesk
     from chat.context.knowledge import KnowledgeAccess
     from chat.exchange.ports import TurnServices
-    from chat.processes.broker import Broker
+    from chat.processes.announcements import Broker
     from chat.processes.metrics import Metrics
     from chat.runtime.account_erasure import AccountErasure
     from chat.runtime.cache import DefaultDictQueue

@@ -29,11 +29,9 @@ class EventStream(Protocol):
 
     def tail(self, after: int) -> AsyncIterator[bytes]:
         """Chunks of whole lines, on the server's loop."""
-        ...
 
     def lines(self, after: int) -> Iterator[bytes]:
         """The same, for a thread that may block."""
-        ...
 
 
 class StreamBody:

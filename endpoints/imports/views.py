@@ -15,19 +15,10 @@ from urllib.parse import quote
 import orjson
 from flask import Blueprint, Response
 
-from database.imports.repository import (
-    ENDED,
-    Import,
-    State,
-    change_state,
-    delete_import,
-    get_import,
-    list_imports,
-)
+from database.imports.repository import ENDED, Import, State, change_state, delete_import, get_import, list_imports
 from database.search.vectors import count_unembedded
 from endpoints.attachments.uploads import IMPORT_QUOTA, largest_import, receive_upload, uploaded_name
-from endpoints.http import models as http_models
-from endpoints.http.responses import ok
+from endpoints.http.models import Done
 from endpoints.http.scope import current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_upload
 from endpoints.serving.work_queues import Work, works
@@ -93,13 +84,12 @@ def show_import(import_id: str) -> object:
 
 @blueprint.delete("/imports/<import_id>")
 @blueprint.delete("/jobs/<import_id>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict")
-def forget_import(import_id: str) -> object:
+def forget_import(import_id: str) -> None:
     """Forget an import that has ended or was not started; what it brought stays. 409 `conflict` otherwise."""
     which = delete_import(**current_user_scope(), import_id=import_id)
     discard_upload(which, uploads=current_settings().data_dir / FOLDER)
-    return ok()
 
 
 @blueprint.get("/imports/<import_id>/report")

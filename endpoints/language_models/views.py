@@ -23,7 +23,7 @@ blueprint = Blueprint("models", __name__)
 
 @blueprint.get("/models")
 @answers(language_model_models.Models)
-def list_models() -> Response:
+def list_models() -> object:
     """The models by role and those that conversations may choose, with the progress of what is fetched or loaded."""
     models = current_state().models
     states = {role: _told(asdict(state)) for role, state in models.states().items()}
@@ -31,7 +31,7 @@ def list_models() -> Response:
     for choice in menu["choices"]:
         choice["state"] = _told(choice["state"])
     menu["providers"] = [_told(provider) for provider in menu["providers"]]
-    return json_reply({**states, **menu})
+    return {**states, **menu}
 
 
 def _told(state: dict[str, Any]) -> dict[str, Any]:

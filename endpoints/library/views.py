@@ -8,7 +8,7 @@ from typing import Any
 from flask import Blueprint
 
 from database.library import PRESETS, PROMPTS, LibraryItem
-from endpoints.http import models as http_models
+from endpoints.http.models import Done
 from endpoints.http.scope import check_model, current_user_scope
 from endpoints.http.validation import answers, fails, takes
 
@@ -51,7 +51,7 @@ def replace_preset(preset_id: str, body: library_models.PresetBody) -> object:
 
 
 @blueprint.delete("/presets/<preset_id>")
-@answers(http_models.Done)
+@answers(Done)
 def delete_preset(preset_id: str) -> None:
     """Delete a preset; conversations keep the settings that they took from it."""
     PRESETS.remove(**current_user_scope(), item_id=preset_id)
@@ -91,7 +91,7 @@ def replace_prompt(prompt_id: str, body: library_models.PromptBody) -> object:
 
 
 @blueprint.delete("/prompts/<prompt_id>")
-@answers(http_models.Done)
+@answers(Done)
 def delete_prompt(prompt_id: str) -> None:
     """Delete a prompt."""
     PROMPTS.remove(**current_user_scope(), item_id=prompt_id)

@@ -65,11 +65,9 @@ class ResourceKind(Protocol):
 
     def page(self, context: ToolContext, cursor: str | None) -> Page:
         """Those of the person, a page at a time. Raises InvalidChangeError for an unknown cursor."""
-        ...
 
     def read(self, context: ToolContext, name: str) -> str:
         """What one says. Raises NotFoundError and the errors of its store."""
-        ...
 
 
 class Conversations:

@@ -10,8 +10,8 @@ from database.history import editing, reading
 from database.messages.message import message_shape
 from database.sharing import copying
 from endpoints.conversations import models as conversation_models
-from endpoints.http import models as http_models
 from endpoints.http.languages import translated
+from endpoints.http.models import Done
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -55,7 +55,7 @@ def find_in_conversation(conversation_id: str, query: message_models.TextToFind)
 
 @blueprint.post("/edit_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @takes(message_models.MessageEdit)
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "turn_in_progress")
 def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> None:
     """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match."""
@@ -70,7 +70,7 @@ def edit_message(conversation_id: str, message_id: str, index: int, body: messag
 
 
 @blueprint.delete("/delete_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "turn_in_progress")
 def delete_message(conversation_id: str, message_id: str, index: int) -> None:
     """Delete a message. 409 if the index no longer matches the id."""
@@ -78,7 +78,7 @@ def delete_message(conversation_id: str, message_id: str, index: int) -> None:
 
 
 @blueprint.post("/restore_message/<conversation_id>/<message_id>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "turn_in_progress")
 def restore_message(conversation_id: str, message_id: str) -> None:
     """Restore a deleted message at its old place."""
@@ -87,7 +87,7 @@ def restore_message(conversation_id: str, message_id: str) -> None:
 
 @blueprint.post("/show_hide_message_from_conversation/<conversation_id>/<message_id>/<int:index>")
 @takes(message_models.MessageVisibility)
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "turn_in_progress")
 def show_hide_message(
     conversation_id: str, message_id: str, index: int, body: message_models.MessageVisibility
@@ -110,14 +110,14 @@ def list_edits(message_id: str) -> object:
 
 
 @blueprint.put("/messages/<message_id>/pin")
-@answers(http_models.Done)
+@answers(Done)
 def pin_message(message_id: str) -> None:
     """Pin a message to the top of its conversation."""
     editing.pin_message(**current_user_scope(), message_id=message_id, pinned=True)
 
 
 @blueprint.delete("/messages/<message_id>/pin")
-@answers(http_models.Done)
+@answers(Done)
 def unpin_message(message_id: str) -> None:
     """Unpin a message."""
     editing.pin_message(**current_user_scope(), message_id=message_id, pinned=False)
@@ -149,7 +149,7 @@ def fork_conversation(conversation_id: str, message_id: str, body: conversation_
 
 @blueprint.post("/move_messages_up_or_down/<conversation_id>")
 @takes(message_models.MessageMove)
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "turn_in_progress")
 def move_messages(conversation_id: str, body: message_models.MessageMove) -> None:
     """Move messages together by one place."""

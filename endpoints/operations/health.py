@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Literal
 
 import orjson
 from flask import Blueprint, Response
@@ -10,12 +11,32 @@ from flask import Blueprint, Response
 from database.engine.errors import DatabaseDamagedError, StoreBeingCheckedError, StoreError
 from database.maintenance.soundness import require_usable
 from endpoints.http.headers import DEFAULT_HEADERS
+from endpoints.http.models import Shape
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import AppState, current_state, new_request_id
 from endpoints.http.validation import answers, public
 from endpoints.http.wsgi import Answer, Scope
 
-from . import models as operation_models
+
+class Health(Shape):
+    """The process is alive."""
+
+    status: Literal["ok"]
+
+
+class Readiness(Shape):
+    """Whether the stores and the main model can do their work.
+
+    checking: the file is looked through before anything is read from it. broker: Valkey at REDIS_URL; where it failed,
+    processes look into the store instead.
+    """
+
+    status: Literal["ready", "degraded", "not_ready"]
+    store: Literal["ok", "failed", "damaged", "checking"]
+    knowledge: Literal["ok", "failed", "checking"]
+    model: str
+    broker: Literal["ok", "failed", "none"]
+
 
 blueprint = Blueprint("health", __name__)
 _COMING = frozenset({"fetching", "loading"})
@@ -44,7 +65,7 @@ def answer_on_loop(scope: Scope, state: AppState, *, version: str) -> Answer | N
 
 @blueprint.get("/healthz")
 @public
-@answers(operation_models.Health)
+@answers(Health)
 def healthz() -> object:
     """The process is alive."""
     return _ALIVE
@@ -52,7 +73,7 @@ def healthz() -> object:
 
 @blueprint.get("/readyz")
 @public
-@answers(operation_models.Readiness, unable=operation_models.Readiness)
+@answers(Readiness, unable=Readiness)
 def readyz() -> Response:
     """Whether the store can do its work and the main model is not being fetched or loaded, 503 where not.
 

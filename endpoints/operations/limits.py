@@ -5,11 +5,31 @@ from __future__ import annotations
 from flask import Blueprint
 
 from database.messages.message import MAX_MESSAGE_CHARS
+from endpoints.http.models import Shape
 from endpoints.http.scope import current_access, current_state
 from endpoints.http.validation import answers
 from settings import SETTINGS_TABLE
 
-from . import models as operation_models
+
+class Limit(Shape):
+    """One limit; the server's administrator changes it by its setting."""
+
+    setting: str
+    value: int | float | None
+    meaning: str
+
+
+class Limits(Shape):
+    """What the server is set to.
+
+    context_window: of the main model, in tokens. read_only: the caller may only read.
+    """
+
+    message_characters: int
+    context_window: int
+    read_only: bool
+    settings: list[Limit]
+
 
 blueprint = Blueprint("limits", __name__)
 # By name, so that a setting that is added stays unsaid until somebody decides that it may be told.
@@ -29,7 +49,7 @@ _TOLD = (
 
 
 @blueprint.get("/limits")
-@answers(operation_models.Limits)
+@answers(Limits)
 def list_limits() -> object:
     """What the server is set to: each limit with its setting; `value` null is "as the model allows"."""
     state = current_state()

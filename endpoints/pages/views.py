@@ -19,9 +19,9 @@ from database.engine.errors import ConversationNotFoundError, MessageNotFoundErr
 from database.history import reading
 from database.messages.message import MAX_MESSAGE_CHARS
 from database.proposals import count_open
-from endpoints.http import models as http_models
 from endpoints.http.assets import page_is_joined, static_version
 from endpoints.http.languages import requested_language
+from endpoints.http.models import Nothing
 from endpoints.http.scope import current_request, current_state, current_user_scope
 from endpoints.http.validation import answers, takes
 
@@ -80,9 +80,9 @@ def permalink(friendly_id: str, identifier: str) -> Response:
 
 
 @blueprint.post("/welcome")
-@takes(http_models.Nothing, optional=True)
+@takes(Nothing, optional=True)
 @answers(page_models.Welcome)
-def tell_newcomer(body: http_models.Nothing) -> object:
+def tell_newcomer(body: Nothing) -> object:
     """Make the welcome conversation of an account that never had any; called again, the same answer.
 
     It is in the language of the page. `conversation_id` is null for an account that has had conversations of

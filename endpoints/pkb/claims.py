@@ -1,17 +1,18 @@
-"""Claims: listing, adding, changing, pinning."""
+"""Claims: listing, adding, changing, pinning; searching them, resolving references, and statistics."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
+from chat.context.memories import relevant_memories, rendered_memories
 from database.conversations.repository import FIELD as PINNED
 from database.conversations.repository import pin_claim, unpin_claim
 from database.history.reading import message_location
 from endpoints.http.models import shape
-from endpoints.http.responses import json_reply, warned
+from endpoints.http.responses import warned
 from endpoints.http.scope import access_conversation, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
@@ -24,6 +25,7 @@ from endpoints.pkb.common import (
     knowledge,
     unwrap,
     work_of_list,
+    work_of_search,
 )
 from endpoints.serving.work_queues import Work, works
 from sentences import say
@@ -39,21 +41,19 @@ _ANY_STATUS = "all"
 @answers(responses.ClaimPage)
 @fails("context_not_found", "entity_not_found", "tag_not_found", "reference_not_found", "ambiguous")
 @works(work_of_list)
-def list_claims(query: requests.ClaimFilter) -> Response:
+def list_claims(query: requests.ClaimFilter) -> object:
     """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
     api = knowledge()
     filters = filters_of(api, query)
     if query.query.strip():
         return _found(api, query, filters)
     page = unwrap(api.list_claims(filters, limit=query.limit, offset=query.offset))
-    return json_reply(
-        {
-            "claims": described_all(api, page["claims"]),
-            "count": len(page["claims"]),
-            "total_count": page["total_count"],
-            **warned([]),
-        }
-    )
+    return {
+        "claims": described_all(api, page["claims"]),
+        "count": len(page["claims"]),
+        "total_count": page["total_count"],
+        **warned([]),
+    }
 
 
 @blueprint.post("/claims")
@@ -116,7 +116,7 @@ def get_claim(claim_id: str) -> object:
 @takes(requests.ClaimChange)
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
-def edit_claim(claim_id: str, body: requests.ClaimChange) -> Response:
+def edit_claim(claim_id: str, body: requests.ClaimChange) -> object:
     """Change a claim. 409 where `based_on` no longer fits."""
     api = knowledge()
     claim = claim_named(api, claim_id)
@@ -125,7 +125,7 @@ def edit_claim(claim_id: str, body: requests.ClaimChange) -> Response:
 
 @blueprint.delete("/claims/<claim_id>")
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
-def retract_claim(claim_id: str) -> Response:
+def retract_claim(claim_id: str) -> object:
     """Retract a claim; it stays, with status `retracted`, and can be named."""
     api = knowledge()
     return _changed(api, api.delete_claim(claim_named(api, claim_id).claim_id))
@@ -146,7 +146,7 @@ def supersede_claim(claim_id: str, body: requests.Successor) -> object:
 
 @blueprint.put("/claims/<claim_id>/pin")
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
-def pin(claim_id: str) -> Response:
+def pin(claim_id: str) -> object:
     """Pin a claim: it goes into every conversation."""
     api = knowledge()
     return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id))
@@ -154,7 +154,7 @@ def pin(claim_id: str) -> Response:
 
 @blueprint.delete("/claims/<claim_id>/pin")
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
-def unpin(claim_id: str) -> Response:
+def unpin(claim_id: str) -> object:
     """Unpin a claim."""
     api = knowledge()
     return _changed(api, api.pin_claim(claim_named(api, claim_id).claim_id, pin=False))
@@ -244,7 +244,7 @@ def _ids(groups: Any, name: str | None) -> list[str]:
     return [getattr(each, groups.key) for each in found]
 
 
-def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> Response:
+def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilters) -> object:
     # Every page is a slice of the same ranking: a ranking of another length may have another order.
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = unwrap(found)
@@ -253,19 +253,17 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
     cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
     results = fitting[query.offset : query.offset + query.limit]
     claims = described_all(api, [result.claim for result in results])
-    return json_reply(
-        {
-            "claims": [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)],
-            "count": len(results),
-            "total_count": len(fitting),
-            **warned([*found.warnings, *([say("best_shown", count=len(fitting))] if cut_off else [])]),
-        }
-    )
+    return {
+        "claims": [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)],
+        "count": len(results),
+        "total_count": len(fitting),
+        **warned([*found.warnings, *([say("best_shown", count=len(fitting))] if cut_off else [])]),
+    }
 
 
-def _changed(api: StructuredAPI, result: ActionResult) -> Response:
+def _changed(api: StructuredAPI, result: ActionResult) -> object:
     claim: Claim = unwrap(result)
-    return json_reply({"claim": described(api, claim), **audit_reference(result)})
+    return {"claim": described(api, claim), **audit_reference(result)}
 
 
 def _source(message_id: str | None) -> str | None:
@@ -273,3 +271,74 @@ def _source(message_id: str | None) -> str | None:
     if message_id is not None:
         message_location(**current_user_scope(), message_id=message_id)
     return message_id
+
+
+@blueprint.get("/search")
+@asks(requests.ClaimSearch)
+@answers(responses.ClaimSearchResults)
+@fails("context_not_found", "reference_not_found", "ambiguous", "model_unavailable")
+@works(work_of_search)
+def search(query: requests.ClaimSearch) -> object:
+    """The claims that match `q`, best first; `warnings` name searches that were unavailable."""
+    api = knowledge()
+    text = query.q or query.query
+    found = api.search(text, strategy=query.strategy, k=query.k, filters=filters_of(api, query))
+    results = unwrap(found)
+    claims = described_all(api, [result.claim for result in results])
+    return {
+        "results": [
+            {
+                "claim": claim,
+                "score": result.score,
+                "source": result.source,
+                "is_contested": result.is_contested,
+                **warned(result.warnings),
+            }
+            for claim, result in zip(claims, results, strict=True)
+        ],
+        **warned(found.warnings),
+    }
+
+
+@blueprint.get("/autocomplete")
+@asks(requests.Completion)
+@answers(responses.Completions)
+def autocomplete(query: requests.Completion) -> object:
+    """Completions of a reference that begins with `q`, or has its words."""
+    return unwrap(knowledge().autocomplete(query.q, limit=query.limit))
+
+
+@blueprint.get("/resolve/<path:reference>")
+@answers(responses.ResolvedReference)
+@fails("ambiguous")
+def resolve(reference: str) -> object:
+    """The claims of a reference, of a group the newest 2,000; 409 `ambiguous` lists the candidates in `details`.
+
+    `a_domain&b_tag` is the claims that all of up to four groups hold; `missing` in the `details` of a 404 are those
+    that are not there.
+    """
+    api = knowledge()
+    found = unwrap(api.resolve_reference(reference, limit=MOST_OF_A_GROUP))
+    names = {name: found[name] for name in ("type", "total_count", "source_id", "source_name", "notes")}
+    names["joins"] = found.get("joins", [])
+    status = "resolved" if found["claims"] else "empty"
+    return {**names, "status": status, "claims": described_all(api, found["claims"])}
+
+
+@blueprint.post("/relevant_context")
+@takes(requests.ContextQuestion)
+@answers(shape(context=str, claims=list[responses.ClaimItem]))
+@fails("model_unavailable")
+@works(Work.SEARCH)
+def relevant_context(body: requests.ContextQuestion) -> object:
+    """The memories relevant to a question, as a model would get them."""
+    api = knowledge()
+    claims = [result.claim for result in unwrap(relevant_memories(api, body.query, k=body.k))]
+    return {"context": rendered_memories(claims), "claims": described_all(api, claims)}
+
+
+@blueprint.get("/stats")
+@answers(responses.Statistics)
+def statistics() -> object:
+    """Counts of the knowledge base, and the state of its vectors."""
+    return unwrap(knowledge().statistics())

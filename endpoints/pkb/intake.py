@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from chat.context.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
-from endpoints.http.responses import json_reply, warned
+from endpoints.http.responses import warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.pkb import requests, responses
@@ -69,7 +69,7 @@ def confirm_action(body: requests.ConfirmedAction) -> object:
 @answers(responses.Plan)
 @fails("model_unavailable")
 @works(Work.MODEL)
-def ingest_text(body: requests.TextToIngest) -> Response:
+def ingest_text(body: requests.TextToIngest) -> object:
     """Propose claims from at most 50 KB of text; nothing is stored until the plan is executed."""
     if len(body.text.encode()) > _MOST_BYTES:
         raise TooLargeError(say("text_in_parts", kilobytes=_MOST_BYTES // 1024))
@@ -84,13 +84,19 @@ def ingest_text(body: requests.TextToIngest) -> Response:
 
 
 @blueprint.post("/execute_ingest")
+@blueprint.post("/execute_updates")
 @takes(requests.Approval)
 @answers(responses.Executed)
 @fails("conflict", "plan_not_found")
 @works(Work.LONG)
-def execute_ingest(body: requests.Approval) -> Response:
+def execute_ingest(body: requests.Approval) -> object:
     """Execute the approved proposals of a plan, once."""
-    return _executed(body)
+    approved: Literal["all"] | list[dict[str, Any] | int] = "all"
+    if body.approved != "all":
+        approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]
+    done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
+    counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
+    return {"results": list(done.results), **{name: getattr(done, name) for name in counts}}
 
 
 @blueprint.post("/propose_updates")
@@ -98,7 +104,7 @@ def execute_ingest(body: requests.Approval) -> Response:
 @answers(responses.Plan)
 @fails("conversation_not_found", "message_not_found", "model_unavailable")
 @works(Work.MODEL)
-def propose_updates(body: requests.TurnToRemember) -> Response:
+def propose_updates(body: requests.TurnToRemember) -> object:
     """Propose claims from a message and its answer; accepted ones link back to the message."""
     conversation = access_conversation(body.conversation_id)
     turn = turn_to_remember(
@@ -113,16 +119,6 @@ def propose_updates(body: requests.TurnToRemember) -> Response:
         use_llm=body.use_model,
     )
     return _proposed(api, plan)
-
-
-@blueprint.post("/execute_updates")
-@takes(requests.Approval)
-@answers(responses.Executed)
-@fails("conflict", "plan_not_found")
-@works(Work.LONG)
-def execute_updates(body: requests.Approval) -> Response:
-    """Execute the approved proposals of a plan, once."""
-    return _executed(body)
 
 
 def _text_outcome(api: StructuredAPI, outcome: Any) -> dict[str, object]:
@@ -149,7 +145,7 @@ def _expected_seconds() -> float | None:
     return round(speed.latency + _READ_TOKENS / speed.reading + _WRITTEN_TOKENS / speed.writing, 1)
 
 
-def _proposed(api: StructuredAPI, plan: Any) -> Response:
+def _proposed(api: StructuredAPI, plan: Any) -> object:
     existing = [proposal.existing_claim for proposal in plan.proposals if proposal.existing_claim is not None]
     described = {claim["claim_id"]: claim for claim in described_all(api, existing)}
     proposals = [
@@ -166,22 +162,11 @@ def _proposed(api: StructuredAPI, plan: Any) -> Response:
         }
         for proposal in plan.proposals
     ]
-    return json_reply(
-        {
-            "plan_id": plan.plan_id,
-            "proposals": proposals,
-            "summary": plan.summary,
-            "expires_at": plan.expires_at,
-            **warned(plan.warnings),
-            "expected_seconds": _expected_seconds(),
-        }
-    )
-
-
-def _executed(body: requests.Approval) -> Response:
-    approved: Literal["all"] | list[dict[str, Any] | int] = "all"
-    if body.approved != "all":
-        approved = [one if isinstance(one, int) else one.model_dump(exclude_none=True) for one in body.approved]
-    done = TextIngestionDistiller(knowledge()).execute_plan(body.plan_id, approved)
-    counts = ("added_count", "updated_count", "conflict_count", "failed_count", "audit_id")
-    return json_reply({"results": list(done.results), **{name: getattr(done, name) for name in counts}})
+    return {
+        "plan_id": plan.plan_id,
+        "proposals": proposals,
+        "summary": plan.summary,
+        "expires_at": plan.expires_at,
+        **warned(plan.warnings),
+        "expected_seconds": _expected_seconds(),
+    }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from chat.context import kinds
 from chat.context.gather import resolve_report, stored_scope
@@ -20,7 +20,6 @@ from database.history import reading, references
 from database.history.attachments import files_of_each
 from database.messages.message import MessageRow, MessageText
 from endpoints.http.errors import InvalidRequestError
-from endpoints.http.responses import json_reply
 from endpoints.http.scope import (
     allowed_models,
     conversation_loader,
@@ -45,15 +44,15 @@ _PREVIEW_CHARACTERS = 200
 @blueprint.get("/conversations/autocomplete")
 @asks(reference_models.ConversationSearch)
 @answers(list[reference_models.ConversationHit])
-def autocomplete_conversations(query: reference_models.ConversationSearch) -> Response:
+def autocomplete_conversations(query: reference_models.ConversationSearch) -> object:
     """Conversations whose friendly id begins with `q`, then those whose title has its words."""
-    return json_reply(conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump()))
+    return conversation_search.autocomplete_conversations(**current_user_scope(), **query.model_dump())
 
 
 @blueprint.get("/conversations/<friendly_id>/messages")
 @asks(reference_models.MessageSearch)
 @answers(list[reference_models.MessageHit])
-def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Response:
+def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> object:
     """Messages of a conversation to refer to: the newest first, or those that `q` finds, in their files too.
 
     `preview`: how each begins, or where it says what is sought.
@@ -75,21 +74,17 @@ def find_messages(friendly_id: str, query: reference_models.MessageSearch) -> Re
         rows = [(row, row.model) for row in newest]
     message_ids = [row.message_id for row, _ in rows]
     files = files_of_each(**current_user_scope(), conversation_id=conversation_id, message_ids=message_ids)
-    return json_reply(
-        [
-            {
-                "index": row.index,
-                "message_short_hash": row.message_short_hash,
-                "sender": row.sender,
-                "model": model,
-                "preview": _preview(row.text, phrases),
-                "files": [
-                    {"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())
-                ],
-            }
-            for row, model in rows
-        ]
-    )
+    return [
+        {
+            "index": row.index,
+            "message_short_hash": row.message_short_hash,
+            "sender": row.sender,
+            "model": model,
+            "preview": _preview(row.text, phrases),
+            "files": [{"number": part["id"], "name": part.get("name", "")} for part in files.get(row.message_id, ())],
+        }
+        for row, model in rows
+    ]
 
 
 def _preview(text: str, phrases: Phrases) -> str:
@@ -102,7 +97,7 @@ def _preview(text: str, phrases: Phrases) -> str:
 @blueprint.get("/references/resolve")
 @asks(reference_models.ReferenceQuestion)
 @answers(reference_models.ResolvedItem)
-def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
+def resolve_reference(query: reference_models.ReferenceQuestion) -> object:
     """What a reference stands for, as the report of a message would say it, with its icon and where it leads."""
     named = read_reference(query.ref)
     if not any((*named.friendly_ids, *named.claim_ids)):
@@ -116,13 +111,13 @@ def resolve_reference(query: reference_models.ReferenceQuestion) -> Response:
         here=query.conversation_id,
         room=AttachedFiles().room_for_pictures(partial(_models_of, query.conversation_id)),
     )
-    return json_reply(kinds.shown(report[0]))
+    return kinds.shown(report[0])
 
 
 @blueprint.get("/references/suggest")
 @asks(reference_models.SuggestionSearch)
 @answers(list[reference_models.Suggestion])
-def suggest_references(query: reference_models.SuggestionSearch) -> Response:
+def suggest_references(query: reference_models.SuggestionSearch) -> object:
     """What `q` may be the beginning of, for completion behind an "@": at most `limit` things of each kind.
 
     Documents are offered where `q` begins with two brackets, activities and numbers of memories where with a "#".
@@ -134,16 +129,16 @@ def suggest_references(query: reference_models.SuggestionSearch) -> Response:
         services=current_state().services,
         here=query.conversation_id,
     )
-    return json_reply(kinds.suggest(query.q, scope, limit=query.limit, without=query.without.split(",")))
+    return kinds.suggest(query.q, scope, limit=query.limit, without=query.without.split(","))
 
 
 @blueprint.get("/messages/<message_id>/backlinks")
 @answers(list[reference_models.Backlink])
-def list_backlinks(message_id: str) -> Response:
+def list_backlinks(message_id: str) -> object:
     """The messages that refer to this one."""
     found = references.backlinks(**current_user_scope(), message_id=message_id)
     # Column names are a kind of str that the encoder takes for no key.
-    return json_reply([{str(name): value for name, value in item.items()} for item in found])
+    return [{str(name): value for name, value in item.items()} for item in found]
 
 
 def _models_of(conversation_id: str | None) -> list[ChatModel]:

@@ -7,16 +7,19 @@ from typing import Any
 
 from flask import Blueprint
 
+from chat.tools.foreign.calls import name_of
 from chat.tools.foreign.personal import MOST_SERVERS, PersonalServer, PersonalServers
-from chat.tools.foreign.tools import name_of
-from endpoints.http import models as http_models
 from endpoints.http.errors import ForbiddenError
+from endpoints.http.models import Done
 from endpoints.http.scope import current_state, current_user_email
 from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as server_models
+
+# The connection sets these itself.
+
 
 blueprint = Blueprint("tool_servers", __name__)
 
@@ -55,7 +58,7 @@ def change_tool_server(body: server_models.ToolServerChange, server_name: str) -
 
 
 @blueprint.delete("/api/tool_servers/<server_name>")
-@answers(http_models.Done)
+@answers(Done)
 def remove_tool_server(server_name: str) -> None:
     """Leave a server; its secrets are erased, and the consent to its tools with it."""
     current_state().tool_servers.remove(current_user_email(), server_name)

@@ -9,13 +9,7 @@ from flask import Blueprint
 
 from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import ForbiddenError
-from endpoints.http.scope import (
-    allowed_models,
-    conversation_loader,
-    current_access,
-    current_state,
-    current_user_email,
-)
+from endpoints.http.scope import allowed_models, conversation_loader, current_access, current_state, current_user_email
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
 from endpoints.serving.work_queues import Work, works
 

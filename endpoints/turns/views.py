@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED, REQUEST_ID
 from database.conversations.repository import FIELD as PINNED
 from database.history import branches, usage
 from database.turns import variants
-from endpoints.http import models as http_models
-from endpoints.http.responses import json_reply, ok
+from endpoints.http.models import (
+    Done,
+)
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,
@@ -34,14 +35,7 @@ if TYPE_CHECKING:
 
 
 blueprint = Blueprint("turns", __name__)
-
-
-@blueprint.post("/send_message/<conversation_id>")
-@opens_conversation
-@takes(turn_models.Outgoing)
-@answers(None, media=NDJSON)
-@fails(
-    "attachment_not_found",
+_OF_A_TURN = (
     "conflict",
     "message_not_found",
     "model_not_allowed",
@@ -49,10 +43,17 @@ blueprint = Blueprint("turns", __name__)
     "shutting_down",
     "stream_elsewhere",
     "stream_expired",
-    "thread_mismatch",
     "too_many_turns",
     "turn_in_progress",
 )
+"""What keeps any turn from beginning."""
+
+
+@blueprint.post("/send_message/<conversation_id>")
+@opens_conversation
+@takes(turn_models.Outgoing)
+@answers(None, media=NDJSON)
+@fails(*_OF_A_TURN, "attachment_not_found", "thread_mismatch")
 def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResponse:
     """Send a message; the answer's events follow as they come.
 
@@ -69,16 +70,7 @@ def send_message(conversation_id: str, body: turn_models.Outgoing) -> StreamResp
 @opens_conversation
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
     """Make an answer again, as a further variant; its events follow as they come. 409 `turn_in_progress` as above."""
     conversation = access_conversation(conversation_id)
@@ -90,16 +82,7 @@ def regenerate(conversation_id: str, message_id: str, body: turn_models.Repetiti
 @opens_conversation
 @takes(turn_models.Repetition, optional=True)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def continue_answer(conversation_id: str, message_id: str, body: turn_models.Repetition) -> StreamResponse:
     """Let an answer that was cut go on where it stopped; the events give the whole answer, from its first words.
 
@@ -113,28 +96,18 @@ def continue_answer(conversation_id: str, message_id: str, body: turn_models.Rep
 
 
 @blueprint.put("/variant/<message_id>/<int:number>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("turn_in_progress", "variant_not_found")
-def choose_variant(message_id: str, number: int) -> Response:
+def choose_variant(message_id: str, number: int) -> None:
     """Let an answer that was made again be another of its variants, counted from 1."""
     variants.choose_variant(**current_user_scope(), message_id=message_id, number=number)
-    return ok()
 
 
 @blueprint.post("/branch/<conversation_id>/<message_id>")
 @opens_conversation
 @takes(turn_models.Alternative)
 @answers(None, media=NDJSON)
-@fails(
-    "conflict",
-    "model_not_allowed",
-    "quota_reached",
-    "shutting_down",
-    "stream_elsewhere",
-    "stream_expired",
-    "too_many_turns",
-    "turn_in_progress",
-)
+@fails(*_OF_A_TURN)
 def branch(conversation_id: str, message_id: str, body: turn_models.Alternative) -> StreamResponse:
     """Ask a question in the place of another one; the events of its answer follow as they come.
 
@@ -147,39 +120,37 @@ def branch(conversation_id: str, message_id: str, body: turn_models.Alternative)
 
 
 @blueprint.put("/branch/<message_id>/<int:number>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("branch_not_found", "method_not_allowed", "turn_in_progress")
-def choose_branch(message_id: str, number: int) -> Response:
+def choose_branch(message_id: str, number: int) -> None:
     """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one.
 
     With something else than a number this is the address of `POST /branch`, which takes no PUT: 405.
     """
     branches.choose_branch(**current_user_scope(), message_id=message_id, number=number)
-    return ok()
 
 
 @blueprint.put("/branch/<message_id>")
-@answers(http_models.Done)
+@answers(Done)
 @fails("turn_in_progress")
-def choose_branch_with(message_id: str) -> Response:
+def choose_branch_with(message_id: str) -> None:
     """Let the branch that a message lies in be the active one, so that lists show the message."""
     branches.choose_branch_with(**current_user_scope(), message_id=message_id)
-    return ok()
 
 
 @blueprint.get("/branches/<conversation_id>")
 @answers(list[turn_models.BranchingItem])
-def list_branches(conversation_id: str) -> Response:
+def list_branches(conversation_id: str) -> object:
     """The places of a conversation where branches begin, and the questions that stand there."""
-    return json_reply(branches.list_branches(**current_user_scope(), conversation_id=conversation_id))
+    return branches.list_branches(**current_user_scope(), conversation_id=conversation_id)
 
 
 @blueprint.get("/usage/<conversation_id>")
 @answers(turn_models.ConversationUsage)
 @works(Work.SEARCH)
-def usage_of_conversation(conversation_id: str) -> Response:
+def usage_of_conversation(conversation_id: str) -> object:
     """The tokens that all answers of a conversation took, and what they cost."""
-    return json_reply(asdict(usage.usage_of_conversation(**current_user_scope(), conversation_id=conversation_id)))
+    return asdict(usage.usage_of_conversation(**current_user_scope(), conversation_id=conversation_id))
 
 
 @blueprint.get("/stream/<message_id>")
@@ -194,13 +165,13 @@ def watch_stream(message_id: str, query: turn_models.StreamPosition) -> StreamRe
 
 @blueprint.post("/cancel_response/<conversation_id>")
 @answers(turn_models.Cancelled)
-def cancel_response(conversation_id: str) -> Response:
+def cancel_response(conversation_id: str) -> object:
     """Stop the answer that is being written; what was said stays."""
     conversation = access_conversation(conversation_id)
     stopped = current_state().turns.cancel(
         user_email=current_user_email(), conversation_id=conversation.conversation_id
     )
-    return ok(cancelled=stopped)
+    return {"status": "ok", "cancelled": stopped}
 
 
 def turn_query(

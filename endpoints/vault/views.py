@@ -15,7 +15,7 @@ from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_request, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes, takes_files
 from endpoints.serving.work_queues import Work, works
-from vault.documents import Document, Excerpt, Vault, graph_of
+from vault.documents import Document, Vault, graph_of
 from vault.importing import import_files, packed_files
 from vault.upkeep import JOB
 
@@ -46,12 +46,9 @@ def list_documents(query: vault_models.DocumentsQuery) -> object:
     state = {"read_only": vault.read_only, "total": progress.documents, "embedded": progress.embedded}
     named = {entry.path for entry in page.documents}
     best = vault.find_documents(query.query, n=_MOST_IN_TEXT) if query.in_text and query.query.strip() else []
-    in_text = [_excerpt_shape(found) for found in best if found.path not in named]
+    shown = vault_models.DocumentExcerpt.model_fields
+    in_text = [{name: getattr(found, name) for name in shown} for found in best if found.path not in named]
     return {"documents": [asdict(entry) for entry in page.documents], "in_text": in_text, "next": page.next, **state}
-
-
-def _excerpt_shape(found: Excerpt) -> dict[str, object]:
-    return {name: getattr(found, name) for name in vault_models.DocumentExcerpt.model_fields}
 
 
 @blueprint.get("/document")

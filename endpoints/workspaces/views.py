@@ -11,8 +11,8 @@ from database.conversations import repository as conversations
 from database.conversations.bulk import restore_workspace as restore_deleted
 from database.workspaces import repository as workspaces
 from endpoints.conversations.views import check_domain
-from endpoints.http import models as http_models
 from endpoints.http.errors import InvalidRequestError
+from endpoints.http.models import Done
 from endpoints.http.scope import current_user_scope
 from endpoints.http.validation import answers, fails, takes
 from endpoints.serving.work_queues import Work, works
@@ -50,7 +50,7 @@ def create_workspace(domain: str, name: str, body: workspace_models.WorkspaceDra
 
 @blueprint.put("/update_workspace/<workspace_id>")
 @takes(workspace_models.WorkspaceChange)
-@answers(http_models.Done)
+@answers(Done)
 def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) -> None:
     """Change a workspace's name, colour, or whether it is open in the sidebar."""
     workspaces.update_workspace(**current_user_scope(), workspace_id=workspace_id, **body.model_dump())
@@ -58,7 +58,7 @@ def update_workspace(workspace_id: str, body: workspace_models.WorkspaceChange) 
 
 @blueprint.post("/collapse_workspaces")
 @takes(workspace_models.WorkspacesCollapse)
-@answers(http_models.Done)
+@answers(Done)
 def collapse_workspaces(body: workspace_models.WorkspacesCollapse) -> None:
     """Close workspaces in the sidebar; unknown ids are ignored."""
     workspaces.set_workspaces_expanded(**current_user_scope(), workspace_ids=body.workspace_ids, expanded=False)
@@ -77,7 +77,7 @@ def delete_workspace(domain: str, workspace_id: str) -> object:
 
 @blueprint.post("/restore_workspace/<domain>")
 @takes(workspace_models.LostWorkspace)
-@answers(http_models.Done)
+@answers(Done)
 @fails("conflict", "workspace_not_found")
 @works(Work.LONG)
 def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> None:
@@ -88,7 +88,7 @@ def restore_workspace(domain: str, body: workspace_models.LostWorkspace) -> None
 
 @blueprint.put("/move_workspace/<workspace_id>")
 @takes(workspace_models.WorkspaceMove)
-@answers(http_models.Done)
+@answers(Done)
 @fails("workspace_not_found")
 def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> None:
     """Move a workspace below another one, or to the top; below itself is a 400."""
@@ -99,7 +99,7 @@ def move_workspace(workspace_id: str, body: workspace_models.WorkspaceMove) -> N
 
 @blueprint.put("/move_conversation_to_workspace/<conversation_id>")
 @takes(workspace_models.ConversationMove)
-@answers(http_models.Done)
+@answers(Done)
 @fails("workspace_not_found")
 def move_conversation(conversation_id: str, body: workspace_models.ConversationMove) -> None:
     """Move a conversation to another workspace."""

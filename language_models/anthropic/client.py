@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from language_models.anthropic.wire import messages_request
 from language_models.errors import ModelFailedError
-from language_models.openai.client import ProviderHttp, Timeouts
-from language_models.openai.events import END_SECONDS, AnswerStream
+from language_models.openai.client import END_SECONDS, AnswerStream, ProviderHttp, Timeouts
 from language_models.openai.failures import AttemptFailedError, refusal
 from language_models.per_loop import PerLoop
 from sentences import say

@@ -11,15 +11,14 @@ from typing import Any, Unpack
 
 import orjson
 
-from language_models.embedded.runtime import EmbeddedRuntime
-from language_models.embedded.slots import Urgency
+from language_models.embedded.runtime import EmbeddedRuntime, Urgency
 from language_models.embedded.supervised_process import CONTEXT, EmbeddedProcess
 from language_models.errors import ModelFailedError, ModelUnavailableError
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts
 from language_models.openai.failures import RetryPolicy
 from language_models.openai.wire import request_body
-from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, ModelState, Speed, json_format
+from language_models.ports import ChatMessage, ChatModel, ChatOptions, Delta, Speed, forwarded, json_format
 from language_models.speed import in_steps
 from sentences import say, together
 
@@ -55,29 +54,15 @@ class EmbeddedChatModel(ChatModel):
         self._client: ProviderChatModel | None = None
         self._client_process: EmbeddedProcess | None = None
 
-    @property
-    def name(self) -> str:
-        """The model's name in the catalogue, or the stem of its file's name."""
-        return self._runtime.file.name
-
-    @property
-    def context_window(self) -> int:
-        """Tokens of one slot."""
-        return CONTEXT
-
-    @property
-    def answer_limit(self) -> int | None:
-        """The operator's limit; None: what the prompt leaves of the slot."""
-        return self._answer_tokens
-
-    @property
-    def exact_temperature(self) -> float:
-        """What keeps a small model to the lines that were read for it."""
-        return _EXACT_TEMPERATURE
-
-    def state(self) -> ModelState:
-        """See `EmbeddedRuntime.state`."""
-        return self._runtime.state()
+    # In the catalogue, or the stem of its file's name.
+    name = forwarded("_runtime.file.name")
+    # Of one slot.
+    context_window = CONTEXT
+    # The operator's; None: what the prompt leaves of the slot.
+    answer_limit = forwarded("_answer_tokens")
+    # What keeps a small model to the lines that were read for it.
+    exact_temperature = _EXACT_TEMPERATURE
+    state = forwarded("_runtime.state")
 
     def speed(self) -> Speed:
         """By the runtime's timings of its latest requests, of all roles; before the first, that of two cores."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from language_models.download import fetch
 from language_models.download.catalogue import CatalogueEntry
 from language_models.errors import ModelFailedError, ModelUnavailableError
-from language_models.ports import EmbeddingModel, ModelState, Phase
+from language_models.ports import EmbeddingModel, ModelState, Phase, forwarded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,10 +52,7 @@ class EmbeddedEmbeddingModel(EmbeddingModel):
         self._lock = threading.RLock()
         self._loading = threading.Lock()
 
-    @property
-    def name(self) -> str:
-        """Its name in the catalogue."""
-        return self._entry.name
+    name = forwarded("_entry.name")
 
     @property
     def dimensions(self) -> int:

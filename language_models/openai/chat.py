@@ -17,8 +17,7 @@ from language_models.errors import (
     ModelUnknownError,
 )
 from language_models.openai.chunks import DONE, THINKING, ChunkReader
-from language_models.openai.client import ProviderHttp, Timeouts
-from language_models.openai.events import AnswerStream
+from language_models.openai.client import AnswerStream, ProviderHttp, Timeouts
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
 from language_models.openai.wire import Dialect, request_body
 from language_models.ports import (
@@ -27,10 +26,9 @@ from language_models.ports import (
     ChatOptions,
     Completion,
     Delta,
-    ModelState,
     Price,
-    Speed,
     Usage,
+    forwarded,
 )
 from language_models.speed import SpeedMeter, Stopwatch
 from language_models.tokens import ContextWindow, dense_tokens, estimated_tokens, known_answer_limit, model_entries
@@ -83,15 +81,12 @@ class ProviderChatModel(ChatModel):
         self._thinks = False
         self._finding_window: asyncio.Task[None] | None = None
 
-    @property
-    def name(self) -> str:
-        """The model's name at the provider."""
-        return self._model
-
-    @property
-    def context_window(self) -> int:
-        """Tokens of prompt and answer together; see `ContextWindow` for the sources."""
-        return self._window.tokens
+    name = forwarded("_model")
+    context_window = forwarded("_window.tokens")
+    # By the provider's own timings, else measured here, network included.
+    speed = forwarded("_meter.speed")
+    # Ready, or failed when the last request found no server or the key was refused.
+    state = forwarded("_http.state")
 
     @property
     def answer_limit(self) -> int | None:
@@ -112,14 +107,6 @@ class ProviderChatModel(ChatModel):
     def sees_pictures(self) -> bool:
         """As the provider is known to, or the operator says."""
         return self._sees_pictures
-
-    def state(self) -> ModelState:
-        """Ready, or failed when the last request found no server or the key was refused."""
-        return self._http.state()
-
-    def speed(self) -> Speed:
-        """By the provider's own timings, else measured here, network included."""
-        return self._meter.speed()
 
     def stream(self, messages: Sequence[ChatMessage], **options: Unpack[ChatOptions]) -> AsyncGenerator[Delta, None]:
         """The answer, with a status step for each retry. A regex response format is ignored."""

@@ -10,7 +10,7 @@ from language_models import blocking
 from language_models.errors import ModelError, ModelFailedError
 from language_models.openai.client import ProviderHttp, Timeouts
 from language_models.openai.failures import AttemptFailedError, RetryPolicy
-from language_models.ports import EmbeddingModel, ModelState
+from language_models.ports import EmbeddingModel, ModelState, forwarded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,10 +42,7 @@ class ProviderEmbeddingModel(EmbeddingModel):
         self._retries = retries or RetryPolicy()
         self._dimensions: int | None = None
 
-    @property
-    def name(self) -> str:
-        """The model's name at the provider."""
-        return self._model
+    name = forwarded("_model")
 
     @property
     def dimensions(self) -> int:

@@ -17,8 +17,7 @@ from language_models.anthropic.chat import AnthropicChatModel
 from language_models.download.catalogue import entry_named, small_sibling
 from language_models.embedded.chat import EmbeddedChatModel
 from language_models.embedded.embeddings import EmbeddedEmbeddingModel
-from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, ProcessLimit, model_file
-from language_models.embedded.slots import Urgency
+from language_models.embedded.runtime import EmbeddedRuntime, ModelFile, ProcessLimit, Urgency, model_file
 from language_models.errors import BadCredentialsError, ModelError, ModelUnavailableError
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts

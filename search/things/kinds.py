@@ -68,11 +68,9 @@ class SearchableKind(Protocol):
     @property
     def takes_filters(self) -> bool:
         """Whether `search` itself heeds `sender:`, `in:`, `before:` and so on, as far as such things have them."""
-        ...
 
     def search(self, wanted: Wanted) -> Page:
         """The person's own things that are meant. A kind without filters is given words, and no filters."""
-        ...
 
 
 class Conversations:

@@ -198,7 +198,7 @@ def test_turns_give_up_embeddings_that_hang_and_those_that_follow_do_not_wait_fo
         await until(lambda: model.asked)
         await settled(*begun, within=within)
 
-    monkeypatch.setattr("chat.context.finding.settled", settled_once_asked)
+    monkeypatch.setattr("chat.context.related.settled", settled_once_asked)
 
     async def scene() -> None:
         bridge = Bridge(app)

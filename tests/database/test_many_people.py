@@ -19,8 +19,7 @@ from database.search.indexing import index_pending
 from database.turns.leases import running_turns
 from database.turns.turns import accept_turn, finish_turn
 from search.messages import search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 
 pytestmark = pytest.mark.contract

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.context.counted_model import CountedModel
+from chat.context.knowledge import CountedModel
 from database.accounts.quotas import Quota
 from database.connection import open_store
 from language_models.ports import ChatModel, Delta, ForwardingModel, ModelState, Price, Speed, Usage

@@ -36,8 +36,7 @@ from language_models.ports import ChatMessage
 from sentences import said, say
 
 from . import choice
-from .stop import Stop
-from .threads import own_threads, threads_of
+from .threads import Stop, own_threads, threads_of
 
 MOST_ROUNDS = 12
 SECONDS = 20.0
@@ -460,8 +459,4 @@ def _with_warning(prompt: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def _answered(tool_call_id: str, result: Result) -> ChatMessage:
-    return {"role": "tool", "tool_call_id": tool_call_id, "content": neutralised(_encoded(result))}
-
-
-def _encoded(result: Result) -> str:
-    return orjson.dumps(result).decode()
+    return {"role": "tool", "tool_call_id": tool_call_id, "content": neutralised(orjson.dumps(result).decode())}

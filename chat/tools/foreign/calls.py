@@ -11,23 +11,24 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import orjson
 from pydantic import ValidationError
 
-from chat.tools.registry import ToolError
+from chat.tools.foreign import limited
+from chat.tools.foreign.addresses import Reach
+from chat.tools.foreign.configuration import FOLDER, ForeignServer, ForeignTool, servers_in
+from chat.tools.registry import Result, Tool, ToolContext, ToolError, ToolRegistry
 from database.engine.text import storable
 from sentences import say
-
-from . import limited
-from .addresses import Reach
-from .configuration import FOLDER, ForeignServer, ForeignTool
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.types import Tool as ListedTool
+
 
 T = TypeVar("T")
 Reason = Literal["address_refused", "unreachable", "unauthorized", "timeout", "failed"]
@@ -180,3 +181,49 @@ def _tool_error_in(error: BaseException) -> ToolError | None:
         return error
     inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return next((found for each in inner if (found := _tool_error_in(each)) is not None), None)
+
+
+log = logging.getLogger(__name__)
+CallOf = Callable[[ToolContext, ForeignServer, str, dict[str, Any]], dict[str, Any]]
+"""context, server, name of the tool, arguments → what the tool answers."""
+LONGEST_NAME = 64
+"""Of a tool, with that of its server: models take no longer ones."""
+_ENDING_SECONDS = 10.0
+
+
+def register_foreign_tools(registry: ToolRegistry, data_dir: Path) -> None:
+    """Add the tools of the servers of a data folder; one whose name is taken or too long is logged and left out."""
+
+    def call(_context: ToolContext, server: ForeignServer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return call_tool(server, data_dir, tool, arguments)
+
+    for server in servers_in(data_dir):
+        for each in server.tools:
+            name = name_of(server, each)
+            if len(name) > LONGEST_NAME or registry.find(name) is not None:
+                log.warning("the tool %s of an MCP server is left out: its name is taken or too long", name)
+            else:
+                registry.register(foreign_tool(server, each, call=call))
+
+
+def name_of(server: ForeignServer, tool: ForeignTool) -> str:
+    """What models call a tool of a foreign server."""
+    return f"{server.name}__{tool.name}"
+
+
+def foreign_tool(server: ForeignServer, described: ForeignTool, *, call: CallOf) -> Tool:
+    """A tool that asks a foreign server."""
+    return Tool(
+        name=name_of(server, described),
+        description=described.description,
+        parameters={"type": "object", "properties": {}, **described.parameters},
+        run=partial(_run, server, described.name, call),
+        reads_only=False,
+        needs_consent=True,
+        is_remote=True,
+        seconds=server.seconds + _ENDING_SECONDS,
+    )
+
+
+def _run(server: ForeignServer, tool: str, call: CallOf, context: ToolContext, /, **arguments: Any) -> Result:
+    return {"success": True, **call(context, server, tool, arguments)}

@@ -27,9 +27,17 @@ from language_models.file_lock import locked_within
 from sentences import say
 
 from .addresses import Reach, refuse_at_once
-from .calls import ForeignServerError, ForeignToolError, Reason, call_tool, tools_of
+from .calls import (
+    LONGEST_NAME,
+    ForeignServerError,
+    ForeignToolError,
+    Reason,
+    call_tool,
+    foreign_tool,
+    name_of,
+    tools_of,
+)
 from .configuration import ForeignServer, servers_in, write_private
-from .tools import LONGEST_NAME, foreign_tool, name_of
 
 log = logging.getLogger(__name__)
 MOST_SERVERS = 10

@@ -20,9 +20,8 @@ from activity.recipes.builtin import BUILT_IN
 from chat.exchange import events
 from chat.exchange.parts import AnswerParts
 from chat.turns.accept import ANSWER_AGAIN
-from chat.turns.journal import Journal, Row
 from chat.turns.runner import TurnRunner
-from chat.turns.streams import LiveStream
+from chat.turns.streams import Journal, LiveStream, Row
 from Conversation import Conversation
 from database.conversations.deletion import erase_binned
 from database.conversations.repository import delete_conversation

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chat.processes import broker as brokers
-from chat.processes.broker import Broker, BrokerGoneError
+from chat.processes import announcements as brokers
+from chat.processes.announcements import Broker, BrokerGoneError
 from endpoints.http.scope import EXTENSION
 from language_models.testing import Reply, ScriptedChatModel
 from settings import Settings
@@ -90,7 +90,7 @@ def test_another_installation_hears_nothing(new_broker: NewBroker) -> None:
 def test_valkey_that_is_killed_is_told_once_and_comes_back_without_a_restart(
     new_broker: NewBroker, valkey: ValkeyServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger="chat.processes.broker")
+    caplog.set_level(logging.INFO, logger="chat.processes.announcements")
     ours, other = connected(new_broker()), connected(new_broker())
     here, there = list[bytes](), queue.Queue[bytes]()
     ours.subscribe("turns", here.append)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from chat.processes import broker as brokers
-from chat.processes.broker import Broker
+from chat.processes import announcements as brokers
+from chat.processes.announcements import Broker
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from endpoints.http.errors import RateLimitedError
 from endpoints.serving.work_queues import Work, WorkPool

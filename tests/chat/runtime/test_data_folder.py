@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chat.runtime.data_folder import probe
-from chat.runtime.startup import DataFolderError
+from chat.runtime.startup import DataFolderError, probe
 
 
 def test_a_sound_folder_is_left_as_it_was(tmp_path: Path) -> None:

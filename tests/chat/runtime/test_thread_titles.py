@@ -11,7 +11,7 @@ from activity.recipes import RecipeRegistry
 from activity.recipes.builtin import BUILT_IN
 from activity.resolving import resolve_activity
 from activity.threads import thread_title
-from chat.runtime.thread_titles import ThreadTitles
+from chat.turns.titles import ThreadTitles
 from database.changes import THREAD, changes_after
 from database.conversations.repository import create_conversation
 from database.engine.database import Database

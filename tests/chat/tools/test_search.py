@@ -12,7 +12,7 @@ from Conversation import Conversation
 from database.conversations.repository import delete_conversation
 from database.history.editing import show_or_hide_message
 from database.search.indexing import index_pending
-from search.patterns.expressions import Deadline
+from search.patterns import Deadline
 from tests.chat.conftest import EMAIL, Talk, fid, remember
 
 Call = Callable[..., dict[str, Any]]

@@ -9,8 +9,7 @@ import orjson
 from sqlalchemy import Connection
 
 from chat.exchange import events
-from chat.turns.journal import Journal, Row
-from chat.turns.streams import LiveStream
+from chat.turns.streams import Journal, LiveStream, Row
 from database.engine.database import Job
 from database.engine.errors import StorageBusyError
 

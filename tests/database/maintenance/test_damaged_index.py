@@ -19,8 +19,7 @@ from database.search.indexing import clear_retired_index, index_pending
 from database.search.owned import fill_pending
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 from tests.database.owned_texts import drop_indexes_of_waiting_work, give_former_names, store_text
 

@@ -22,8 +22,7 @@ from database.search.mending import IndexMending
 from database.search.owned import DOCUMENTS, PASSAGES, fill_pending
 from database.turns.identity import FinishedTurn
 from search.messages import search_conversation, search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 from search.things.documents import find_documents
 from tests.database.owned_texts import store_text

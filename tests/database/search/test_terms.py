@@ -16,8 +16,7 @@ from database.search.indexing import index_pending
 from database.search.owned import DOCUMENTS, PASSAGES, OwnedTexts, fill_pending, refill
 from database.turns.identity import FinishedTurn
 from search.messages import search_messages
-from search.patterns.expressions import Deadline
-from search.patterns.messages import find_pattern
+from search.patterns import Deadline, find_pattern
 from search.query import parse_query
 from tests.database.owned_texts import give_former_names, store_text
 

@@ -16,7 +16,7 @@ from database.engine.database import Database
 from database.schema import attachments, documents, quotas, sessions, usage_days, users
 from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
-from endpoints.operations.models import Limits
+from endpoints.operations.limits import Limits
 from language_models.testing import Hold, Reply, ScriptedChatModel
 from settings import SETTINGS_TABLE, Settings
 from tests.database.test_many_people import Asked, recorded, scans

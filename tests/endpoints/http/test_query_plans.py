@@ -40,7 +40,7 @@ from endpoints.http.guards import SESSION_COOKIE
 from endpoints.http.scope import EXTENSION
 from language_models.roles import ModelRoles
 from language_models.testing import Reply, ScriptedChatModel
-from search.things.titles import titles_of
+from search.things.conversations import titles_of
 from server import create_app
 from settings import Settings
 from tests.endpoints.conftest import Person, settings_in

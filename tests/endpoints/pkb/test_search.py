@@ -188,7 +188,7 @@ def test_a_group_with_nothing_in_it_is_empty(ada: Person) -> None:
 
 
 def test_of_a_large_group_the_newest_are_given(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("endpoints.pkb.search.MOST_OF_A_GROUP", 2)
+    monkeypatch.setattr("endpoints.pkb.claims.MOST_OF_A_GROUP", 2)
     claims = [ada.remember(f"Run {number}", tags=["Running"]) for number in range(3)]
     found = resolved(ada, "running_tag")
     assert [one.claim_id for one in found.claims] == [claims[2].claim_id, claims[1].claim_id]

@@ -14,7 +14,7 @@ from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
 from endpoints.tools.models import ToolItem
 from language_models.testing import Reply, ScriptedChatModel, calling
-from search.patterns.expressions import Deadline
+from search.patterns import Deadline
 from tests.endpoints.conftest import Person, refused, told
 from tests.endpoints.export.test_archive_imported import imported
 

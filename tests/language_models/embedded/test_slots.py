@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from language_models.embedded.slots import SlotGate, Urgency
+from language_models.embedded.runtime import SlotGate, Urgency
 
 
 class Queue:

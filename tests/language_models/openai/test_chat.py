@@ -25,7 +25,7 @@ from language_models.errors import (
     ModelUnavailableError,
     ModelUnknownError,
 )
-from language_models.openai import events, sessions
+from language_models.openai import client, sessions
 from language_models.openai.chat import ProviderChatModel
 from language_models.openai.client import Timeouts, is_loopback
 from language_models.openai.failures import RetryPolicy
@@ -183,7 +183,7 @@ def test_a_connection_lost_after_the_last_word_harms_nobody(last: bytes) -> None
 
 
 def test_a_connection_that_stays_open_after_the_last_word_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "END_SECONDS", 1.0)
+    monkeypatch.setattr(client, "END_SECONDS", 1.0)
     steps, _ = talk(streaming(piece("Blue"), ending(), USAGE, then=hang), timeouts=Timeouts(idle=600.0))
     assert text_of(steps) == "Blue"
     assert steps[-1].usage == Usage(prompt_tokens=7, completion_tokens=2)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language_models.openai.events import EventParser, EventTooLargeError
+from language_models.openai.client import EventParser, EventTooLargeError
 
 LINES = st.text(st.characters(exclude_characters="\r\n", exclude_categories=("Cs",)), max_size=12)
 EVENTS = st.lists(st.lists(LINES, min_size=1, max_size=3), max_size=6)

@@ -7,14 +7,7 @@ import warnings
 
 import pytest
 
-from search.patterns.expressions import (
-    InvalidPatternError,
-    compiled,
-    preview,
-    required_literal,
-    required_part,
-    required_phrases,
-)
+from search.patterns import InvalidPatternError, compiled, preview, required_literal, required_part, required_phrases
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from database.search import vocabulary
 from database.search.index import PREFIX_LENGTH, term_prefix
 from database.search.indexing import index_pending
 from database.turns.identity import FinishedTurn
-from search.patterns.expressions import Deadline
-from search.patterns.messages import FoundMatches, find_pattern
+from search.patterns import Deadline, FoundMatches, find_pattern
 from tests.tiers import examples
 
 pytestmark = pytest.mark.contract
@@ -122,7 +121,7 @@ def test_the_index_is_asked_once_and_a_part_of_a_word_that_nobody_says_reads_no_
 def test_messages_that_are_not_indexed_yet_are_found_however_many_they_are(
     database: Database, take_turn: TakeTurn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("search.patterns.messages._TAIL", 3)
+    monkeypatch.setattr("search.patterns._TAIL", 3)
     say(database, take_turn, ANN, [f"a sword, number {number}" for number in range(10)])
     found = find(database, "sword")
     assert [match.index for match in found.matches] == list(range(10, 0, -1))
@@ -159,6 +158,6 @@ def test_a_part_that_many_words_hold_is_looked_for_in_all_messages(
     index_pending(database=database)
     with database.reading() as connection:
         assert vocabulary.words_with(connection, term_prefix(ANN), "oma", at_end=False, most=2) is None
-    monkeypatch.setattr("search.patterns.messages._MOST_WORDS", 2)
+    monkeypatch.setattr("search.patterns._MOST_WORDS", 2)
     expected = [place for place, text in enumerate(TEXTS[ANN], start=1) if "oma" in text]
     assert sorted(match.index or 0 for match in find(database, "oma").matches) == expected

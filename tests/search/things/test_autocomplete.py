@@ -14,9 +14,7 @@ from database.conversations import repository as conversations
 from database.engine.database import Database
 from database.maintenance.account_erasure import close_account, erase_account
 from search.things import conversations as conversation_search
-from search.things import titles
-from search.things.conversations import autocomplete_conversations, conversations_spelled_like
-from search.things.titles import titles_of
+from search.things.conversations import autocomplete_conversations, conversations_spelled_like, titles_of
 from tests.live_server import PASSWORD
 
 pytestmark = pytest.mark.contract
@@ -160,7 +158,7 @@ def test_titles_are_found_after_their_changes_were_purged_and_in_another_epoch(d
 def test_titles_of_an_erased_account_are_not_those_of_one_that_is_made_again_under_its_address(
     database: Database,
 ) -> None:
-    elsewhere = titles.HeldTitles()  # of a process that does not hear of the erasure
+    elsewhere = conversation_search.HeldTitles()  # of a process that does not hear of the erasure
 
     def found(word: str) -> list[str]:
         with database.reading() as connection:
@@ -184,7 +182,7 @@ def test_many_titles_are_looked_through_by_the_database(database: Database, monk
     monkeypatch.setattr(conversation_search, "_MOST_LOOKED_UP", 3)
     assert offered(database, "react") == expected
     titles_of(database).forget(ANN)
-    monkeypatch.setattr(titles, "_MOST_TITLES", 3)
+    monkeypatch.setattr(conversation_search, "_MOST_TITLES", 3)
     assert offered(database, "react") == offered(database, "react", domain="assistant") == expected
     assert offered(database, "react", domain="search") == []
     assert offered(database, "日本") == []

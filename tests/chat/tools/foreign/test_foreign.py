@@ -12,9 +12,8 @@ import orjson
 import pytest
 
 from chat.tools.calling.loop import ToolLoop
-from chat.tools.foreign.calls import tools_of
+from chat.tools.foreign.calls import register_foreign_tools, tools_of
 from chat.tools.foreign.configuration import FILE, ForeignServer, keep_servers, servers_in
-from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolContext, ToolRegistry
 from database.conversations.repository import change_settings
 from endpoints.http.errors import code_of

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from chat.tools.foreign.calls import register_foreign_tools
 from chat.tools.foreign.configuration import ForeignServer, keep_servers, servers_in
-from chat.tools.foreign.tools import register_foreign_tools
 from chat.tools.registry import ToolContext, ToolRegistry
 from database.accounts.api_tokens import create_token
 from database.connection import open_store
