@@ -104,7 +104,7 @@ def _write(*, email: str | None, output: str | None, force: bool, **filters: Any
         if file is None:
             _print(made)
             return
-        _store(made.chunks, file)
+        _store(made.chunks, file, makes_folder=True)
     click.echo(file)
 
 
@@ -130,11 +130,12 @@ def _output_file(name: str, *, force: bool) -> Path:
     return file
 
 
-def _store(chunks: Iterable[bytes], file: Path) -> None:
+def _store(chunks: Iterable[bytes], file: Path, *, makes_folder: bool = False) -> None:
     """Write the file whole, or not at all; only its owner may read it."""
     draft = None
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        if makes_folder:
+            file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".export-", delete=False) as written:
             draft = Path(written.name)
             for chunk in chunks:
