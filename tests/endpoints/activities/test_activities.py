@@ -11,12 +11,12 @@ from flask import Flask
 from activity.posting import post_activity
 from activity.threads import thread_title
 from database.timeline.posting import Actor
-from endpoints.activities import views
+from endpoints.activities import models
 from endpoints.http.scope import EXTENSION, AppState
 from tests.activity.made import Game
 from tests.endpoints.conftest import Person, refused, told
 
-Item = views.ActivityItem
+Item = models.ActivityItem
 DESIGNER = {"type": "agent", "id": "designer", "name": "GameDesigner AI"}
 EVENT = {"type": "system_event", "payload": {"type": "minigame_spawned", "description": "It runs"}}
 
@@ -66,7 +66,7 @@ def test_the_chain_of_eight_is_one_thread_over_two_conversations(ada: Person, st
 
     thread_id = chain[-1].thread_id
     assert thread_id is not None
-    thread = told(ada.get(f"/api/threads/{thread_id}"), views.ThreadDetails)
+    thread = told(ada.get(f"/api/threads/{thread_id}"), models.ThreadDetails)
     assert [item.id for item in thread.activities] == [item.id for item in chain]
     assert {item.thread_id for item in thread.activities} == {thread_id}
     assert [item.is_message for item in thread.activities] == [True, True, False, False, True, False, False, True]
@@ -94,7 +94,7 @@ def test_the_chain_of_eight_is_one_thread_over_two_conversations(ada: Person, st
         f"[#{ids[7]}] GameDesigner AI: Rebalanced! (reply to #{ids[6]})",
     ]
     for room in (here, there):
-        (listed,) = told(ada.get(f"/api/conversations/{room}/threads"), list[views.ThreadItem])
+        (listed,) = told(ada.get(f"/api/conversations/{room}/threads"), list[models.ThreadItem])
         assert listed.thread_id == thread_id
     messages = ada.get(f"/list_messages_by_conversation/{here}").json
     assert [row["text"] for row in messages] == [item.content for item in chain if item.is_message]
@@ -107,22 +107,22 @@ def test_a_thread_is_read_in_windows_and_renamed(ada: Person, state: AppState) -
     address = f"/api/threads/{replies[0].thread_id}"
 
     def window(query: str) -> list[str | None]:
-        return [item.content for item in told(ada.get(address + query), views.ThreadDetails).activities]
+        return [item.content for item in told(ada.get(address + query), models.ThreadDetails).activities]
 
     assert window("?limit=2") == [None, "Reply 0"]
     assert window(f"?limit=2&after={replies[0].seq}") == ["Reply 1", "Reply 2"]
     assert window("?recipe=system-monitoring") == [None]
     assert window("?recipe=general-discussion&limit=2") == ["Reply 0", "Reply 1"]
-    recipes = told(ada.get(f"{address}?recipe=x"), views.ThreadDetails).recipes
+    recipes = told(ada.get(f"{address}?recipe=x"), models.ThreadDetails).recipes
     assert [(each.domain, each.title) for each in recipes] == [
         ("system-monitoring", "System Monitoring"),
         ("general-discussion", "General Discussion"),
     ]
     assert window(f"?limit=2&before={replies[3].seq}") == ["Reply 1", "Reply 2"]
-    whole = told(ada.get(address), views.ThreadDetails)
+    whole = told(ada.get(address), models.ThreadDetails)
     assert whole.title == "🔔 minigame_spawned: It runs"
     assert ada.request("PATCH", address, json={"title": " Castle\n[#ffffff] "}).status_code == HTTPStatus.OK
-    renamed = told(ada.get(address), views.ThreadDetails)
+    renamed = told(ada.get(address), models.ThreadDetails)
     assert (renamed.title, renamed.is_renamed) == ("Castle [#ffffff]", True)
     own = {"recipes": state.recipes, "database": state.database}
     assert thread_title(ada.email, whole.thread_id, **own) == "Castle [#ffffff]"
@@ -140,7 +140,7 @@ def test_other_activities_have_their_places_between_messages(ada: Person) -> Non
 
     def placed(query: str = "") -> list[tuple[str, str | None]]:
         answer = ada.get(f"/api/conversations/{here}/activities{query}")
-        return [(item.id, item.after_message_id) for item in told(answer, list[views.PlacedActivity])]
+        return [(item.id, item.after_message_id) for item in told(answer, list[models.PlacedActivity])]
 
     whole = [(begun.id, None), *((each.id, one.id) for each in between), (last.id, two.id)]
     assert placed() == whole
@@ -217,7 +217,7 @@ def test_what_is_wrong_is_refused_by_its_code(ada: Person, state: AppState) -> N
 
 
 def test_recipes_say_which_types_there_are(ada: Person, state: AppState) -> None:
-    found = {item.domain: item for item in told(ada.get("/api/recipes"), list[views.RecipeItem])}
+    found = {item.domain: item for item in told(ada.get("/api/recipes"), list[models.RecipeItem])}
     assert {"general-discussion", "tools", "system-monitoring", "knowledge", "vault", "agents", "game"} == set(found)
     game = found["game"]
     assert (game.source, game.is_built_in, found["tools"].is_built_in) == ("a-game", False, True)
@@ -236,7 +236,7 @@ def test_an_activity_is_moved_to_another_conversation(ada: Person, state: AppSta
     assert (moved.id, moved.conversation_id, moved.short_id) == (event.id, there, event.short_id)
     assert told(ada.get(address), Item) == moved
     assert ada.get(f"/api/conversations/{here}/activities").json == []
-    (placed,) = told(ada.get(f"/api/conversations/{there}/activities"), list[views.PlacedActivity])
+    (placed,) = told(ada.get(f"/api/conversations/{there}/activities"), list[models.PlacedActivity])
     assert placed.id == event.id
     answer = ada.request("PATCH", f"/api/activities/{message.id}", json={"conversation_id": there})
     assert refused(answer) == (422, "message_not_movable")

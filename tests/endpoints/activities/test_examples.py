@@ -15,7 +15,7 @@ import pytest
 from flask import Flask
 
 from activity.recipes import installed_recipes
-from endpoints.activities import views
+from endpoints.activities import models
 from endpoints.http.scope import EXTENSION, AppState
 from tests.activity.packages import install
 from tests.endpoints.conftest import Person, refused, told
@@ -44,13 +44,13 @@ def restarted(app: Flask) -> AppState:
     return state
 
 
-def poster(person: Person, conversation_id: str) -> Callable[..., views.ActivityItem]:
+def poster(person: Person, conversation_id: str) -> Callable[..., models.ActivityItem]:
     """Posts to a conversation: post("game_action", {"type": "jump"}, reply_to=…)."""
 
-    def post(type_name: str, payload: dict[str, Any], **more: Any) -> views.ActivityItem:
+    def post(type_name: str, payload: dict[str, Any], **more: Any) -> models.ActivityItem:
         body = {"type": type_name, "payload": payload, **more}
         answer = person.post(f"/api/conversations/{conversation_id}/activities", json=body)
-        return told(answer, views.ActivityItem, status=HTTPStatus.CREATED)
+        return told(answer, models.ActivityItem, status=HTTPStatus.CREATED)
 
     return post
 
@@ -92,7 +92,7 @@ def test_a_castle_defense_session_is_seen_everywhere_with_and_without_its_recipe
     headings = [line for line in exported.splitlines() if line.startswith("## ")]
     assert headings == ["## Chat Discussion", "## Game Actions", "## System Events", "## State Changes"]
     assert "> basic → advanced: 100 gold → 50 gold" in exported
-    thread = told(ada.get(f"/api/threads/{lower.thread_id}"), views.ThreadDetails)
+    thread = told(ada.get(f"/api/threads/{lower.thread_id}"), models.ThreadDetails)
     assert [item.heading for item in thread.activities if item.recipe == GAME][2:] == [
         "🎮 spawn_upgrade_ui",
         "🔔 upgrade_ui_spawned",
@@ -114,7 +114,7 @@ def test_a_castle_defense_session_is_seen_everywhere_with_and_without_its_recipe
         answer = ada.get(f"/api/export?thread={lower.thread_id}&format={form}")
         assert answer.status_code == HTTPStatus.OK
         assert "The upgrade costs seem too high" in answer.get_data(as_text=True)
-    thread = told(ada.get(f"/api/threads/{lower.thread_id}"), views.ThreadDetails)
+    thread = told(ada.get(f"/api/threads/{lower.thread_id}"), models.ThreadDetails)
     assert [item.heading for item in thread.activities][2] == "❓ game_action"
     assert thread.activities[2].payload == upgrade
     refusal = ada.post(

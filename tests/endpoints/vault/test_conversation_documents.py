@@ -6,7 +6,7 @@ from pathlib import Path
 
 from database.turns.turns import accept_turn, finish_turn
 from endpoints.http.scope import EXTENSION
-from endpoints.vault import views
+from endpoints.vault import models
 from tests.endpoints.conftest import told
 
 
@@ -31,7 +31,7 @@ def test_a_conversation_tells_the_documents_that_it_rests_on(app, ada):
         finish_turn(**own, response_message_id=accepted.response_message_id, **answer, documents=documents)
     Path(vault.root, "gone.md").unlink()
     list(vault.refresh())
-    found = told(ada.get(f"/conversations/{conversation_id}/documents"), views.ConversationDocuments)
+    found = told(ada.get(f"/conversations/{conversation_id}/documents"), models.ConversationDocuments)
     assert [(each.relative_path, each.title, len(each.messages)) for each in found.documents] == [
         ("tomatoes.md", "tomatoes", 2),
         ("gone.md", None, 1),
@@ -39,5 +39,5 @@ def test_a_conversation_tells_the_documents_that_it_rests_on(app, ada):
     # Each question and its answer are two messages; the answers name the documents.
     assert [[each.message_index for each in document.messages] for document in found.documents] == [[6, 4], [2]]
     assert [each.path for each in found.suggestions] == ["tomato soup.md"]
-    document = told(ada.get("/api/vault/document?path=tomatoes.md"), views.DocumentText)
+    document = told(ada.get("/api/vault/document?path=tomatoes.md"), models.DocumentText)
     assert [(user.conversation_id, user.title) for user in document.used_by] == [(conversation_id, "Tomatoes")] * 2

@@ -9,7 +9,7 @@ import pytest
 
 from database.changes import changes_after
 from endpoints.http.scope import EXTENSION
-from endpoints.vault import views
+from endpoints.vault import models
 from tests.endpoints.conftest import refused, told
 from vault.documents import Vault
 
@@ -32,8 +32,8 @@ def put(vault: Vault, path: str, text: str) -> None:
 
 
 def test_documents_are_listed_by_path_a_page_at_a_time(ada, vault):
-    first = told(ada.get("/api/vault/documents?limit=2"), views.DocumentPage)
-    second = told(ada.get("/api/vault/documents", query_string={"limit": 2, "cursor": first.next}), views.DocumentPage)
+    first = told(ada.get("/api/vault/documents?limit=2"), models.DocumentPage)
+    second = told(ada.get("/api/vault/documents", query_string={"limit": 2, "cursor": first.next}), models.DocumentPage)
     assert [entry.path for entry in (*first.documents, *second.documents)] == [
         "Garden plan.md",
         "alone.txt",
@@ -43,15 +43,15 @@ def test_documents_are_listed_by_path_a_page_at_a_time(ada, vault):
 
 
 def test_a_folder_and_a_part_of_a_name_narrow_the_list(ada, vault):
-    below = told(ada.get("/api/vault/documents?folder=plants"), views.DocumentPage)
+    below = told(ada.get("/api/vault/documents?folder=plants"), models.DocumentPage)
     assert [entry.path for entry in below.documents] == ["plants/Tomatoes.md"]
-    named = told(ada.get("/api/vault/documents?query=BED"), views.DocumentPage)
+    named = told(ada.get("/api/vault/documents?query=BED"), models.DocumentPage)
     assert [entry.title for entry in named.documents] == ["The garden"]
 
 
 def test_a_name_is_found_without_its_diacritics_and_page_by_page(ada, vault):
     def found(query, **more):
-        page = told(ada.get("/api/vault/documents", query_string={"query": query, **more}), views.DocumentPage)
+        page = told(ada.get("/api/vault/documents", query_string={"query": query, **more}), models.DocumentPage)
         return [entry.path for entry in page.documents]
 
     for path in ("Köln.md", "o/Über uns.md", "naïve café.md", "日本の庭.md", "🌱.md", "koln.md"):
@@ -64,7 +64,7 @@ def test_a_name_is_found_without_its_diacritics_and_page_by_page(ada, vault):
     pages, cursor = [], ""
     while cursor is not None:
         asked = {"query": "grosse", "limit": 2, "cursor": cursor}
-        page = told(ada.get("/api/vault/documents", query_string=asked), views.DocumentPage)
+        page = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
         pages.append([entry.path for entry in page.documents])
         cursor = page.next
     assert [len(page) for page in pages] == [2, 2, 2]
@@ -81,19 +81,19 @@ def test_a_link_is_completed_without_diacritics(ada, vault):
 
 def test_a_query_is_also_answered_by_what_texts_say(ada, vault):
     asked = {"query": "sown in march", "in_text": "true"}
-    found = told(ada.get("/api/vault/documents", query_string=asked), views.DocumentPage)
+    found = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
     assert (found.documents, [each.path for each in found.in_text]) == ([], ["plants/Tomatoes.md"])
     assert "Sown in March" in found.in_text[0].text
     asked["query"] = "tomatoes"
-    found = told(ada.get("/api/vault/documents", query_string=asked), views.DocumentPage)
+    found = told(ada.get("/api/vault/documents", query_string=asked), models.DocumentPage)
     assert [each.path for each in found.documents] == ["plants/Tomatoes.md"]
     assert [each.path for each in found.in_text] == ["Garden plan.md"]
-    assert told(ada.get("/api/vault/documents?query=sown"), views.DocumentPage).in_text == []
+    assert told(ada.get("/api/vault/documents?query=sown"), models.DocumentPage).in_text == []
 
 
 def test_a_document_is_told_with_its_links_in_both_directions(ada, vault):
     answer = ada.get("/api/vault/document", query_string={"path": "Garden plan.md"})
-    document = told(answer, views.DocumentText)
+    document = told(answer, models.DocumentText)
     assert answer.headers["ETag"] == f'"{document.version}"'
     assert document.front_matter == {"aliases": ["beds"]}
     assert [(heading.text, heading.line) for heading in document.headings] == [("The garden", 4)]
@@ -105,13 +105,13 @@ def test_a_document_is_told_with_its_links_in_both_directions(ada, vault):
 
 
 def test_a_link_resolves_to_its_document(ada, vault):
-    found = told(ada.get("/api/vault/resolve", query_string={"link": "[[tomatoes|red]]"}), views.LinkResolution)
+    found = told(ada.get("/api/vault/resolve", query_string={"link": "[[tomatoes|red]]"}), models.LinkResolution)
     assert (found.path, found.alias, found.ambiguous) == ("plants/Tomatoes.md", "red", False)
-    assert told(ada.get("/api/vault/resolve?link=[[nowhere]]"), views.LinkResolution).path is None
+    assert told(ada.get("/api/vault/resolve?link=[[nowhere]]"), models.LinkResolution).path is None
 
 
 def test_the_graph_names_edges_broken_links_and_orphans(ada, vault):
-    graph = told(ada.get("/api/vault/graph"), views.DocumentGraph)
+    graph = told(ada.get("/api/vault/graph"), models.DocumentGraph)
     assert {(edge.source, edge.target) for edge in graph.edges} == {
         ("Garden plan.md", "plants/Tomatoes.md"),
         ("plants/Tomatoes.md", "Garden plan.md"),
@@ -136,7 +136,7 @@ def test_a_folder_that_is_called_like_a_document_answers_clearly(ada, vault):
     assert refused(ada.delete("/api/vault/document?path=a.md")) == (404, "document_not_found")
     assert refused(put_text("a.md")) == refused(put_text("alone.txt/x.md")) == (409, "conflict")
     files = [(BytesIO(b"x"), name) for name in ("one.md", "a.md", "two.md")]
-    report = told(ada.post("/api/vault/import", data={"files": files}), views.ImportReport)
+    report = told(ada.post("/api/vault/import", data={"files": files}), models.ImportReport)
     assert report.imported == ["one.md", "two.md"]
     assert [(each.path, each.code) for each in report.refused] == [("a.md", "conflict")]
 
@@ -146,15 +146,15 @@ def test_nobody_sees_another_persons_documents(ada, eve, vault):
     first, second = ({key: value for key, value in each.json.items() if key != "request_id"} for each in answers)
     assert first == second
     assert refused(answers[0]) == (404, "document_not_found")
-    assert told(eve.get("/api/vault/documents"), views.DocumentPage).documents == []
+    assert told(eve.get("/api/vault/documents"), models.DocumentPage).documents == []
 
 
 def test_the_list_says_when_a_document_was_written_and_links_say_where_they_stand(ada, vault):
-    entry = told(ada.get("/api/vault/documents?folder=plants"), views.DocumentPage).documents[0]
+    entry = told(ada.get("/api/vault/documents?folder=plants"), models.DocumentPage).documents[0]
     assert entry.modified.endswith("+00:00")
-    document = told(ada.get("/api/vault/document?path=alone.txt"), views.DocumentText)
+    document = told(ada.get("/api/vault/document?path=alone.txt"), models.DocumentText)
     assert (document.title, document.links, document.backlinks) == ("alone", [], [])
-    linked = told(ada.get("/api/vault/document", query_string={"path": "Garden plan.md"}), views.DocumentText)
+    linked = told(ada.get("/api/vault/document", query_string={"path": "Garden plan.md"}), models.DocumentText)
     assert [link.source_title for link in linked.backlinks] == ["Tomatoes"]
 
 
@@ -163,22 +163,22 @@ def test_a_document_is_created_replaced_by_version_renamed_and_deleted(ada, vaul
         return ada.put("/api/vault/document?path=new.md", json={"text": text}, headers=headers)
 
     created = put_text("# One [[alone]]")
-    version = told(created, views.DocumentText).version
+    version = told(created, models.DocumentText).version
     assert refused(put_text("two")) == (428, "version_missing")
     assert refused(put_text("two", **{"If-Match": '"other"'})) == (412, "version_conflict")
     stale = put_text("two", **{"If-Match": '"other"'})
     assert stale.json["details"] == {"path": "new.md", "version": version, "text": "# One [[alone]]"}
-    assert told(put_text("two [[alone]]", **{"If-Match": f'"{version}"'}), views.DocumentText).text == "two [[alone]]"
+    assert told(put_text("two [[alone]]", **{"If-Match": f'"{version}"'}), models.DocumentText).text == "two [[alone]]"
     renamed = ada.post("/api/vault/rename", json={"path": "alone.txt", "new_path": "a/friend.md"})
-    assert told(renamed, views.RenamedDocument).followed == ["new.md"]
+    assert told(renamed, models.RenamedDocument).followed == ["new.md"]
     assert refused(ada.post("/api/vault/rename", json={"path": "new.md", "new_path": "a/friend.md"}))[0] == 409
-    deleted = told(ada.delete("/api/vault/document?path=new.md"), views.DeletedDocument)
+    deleted = told(ada.delete("/api/vault/document?path=new.md"), models.DeletedDocument)
     assert vault.root.joinpath(deleted.kept_at).read_text() == "two [[friend]]"
     assert refused(ada.delete("/api/vault/document?path=new.md")) == (404, "document_not_found")
 
 
 def test_a_person_has_the_index_made_anew(ada, vault):
-    told(ada.post("/api/vault/index", json={"full": True}), views.IndexJob, status=202)
+    told(ada.post("/api/vault/index", json={"full": True}), models.IndexJob, status=202)
 
 
 def test_changes_of_documents_are_recorded_for_other_windows(app, ada, vault):
@@ -193,7 +193,7 @@ def test_files_are_imported_by_a_form_of_our_own_pages(ada, vault):
         files = [(BytesIO(b"# B"), "b.md"), (BytesIO(b"x"), "../c.md")]
         return ada.post("/api/vault/import?folder=in", data={"files": files}, headers=headers)
 
-    report = told(send({}), views.ImportReport)
+    report = told(send({}), models.ImportReport)
     assert report.imported == ["in/b.md"]
     assert [(each.path, each.code) for each in report.refused] == [("in/../c.md", "path_refused")]
     assert refused(send({"Origin": "http://elsewhere.example"})) == (403, "forbidden")
@@ -201,23 +201,23 @@ def test_files_are_imported_by_a_form_of_our_own_pages(ada, vault):
 
 
 def test_a_deleted_document_is_listed_in_the_bin_and_restored(ada, eve, vault):
-    kept_at = told(ada.delete("/api/vault/document?path=plants/Tomatoes.md"), views.DeletedDocument).kept_at
-    found = told(ada.get("/api/vault/bin"), views.DocumentBin)
+    kept_at = told(ada.delete("/api/vault/document?path=plants/Tomatoes.md"), models.DeletedDocument).kept_at
+    found = told(ada.get("/api/vault/bin"), models.DocumentBin)
     assert [(each.kept_at, each.path) for each in found.documents] == [(kept_at, "plants/Tomatoes.md")]
-    assert (found.total, told(eve.get("/api/vault/bin"), views.DocumentBin).total) == (1, 0)
+    assert (found.total, told(eve.get("/api/vault/bin"), models.DocumentBin).total) == (1, 0)
     assert refused(eve.post("/api/vault/restore", json={"kept_at": kept_at})) == (404, "document_not_found")
-    restored = told(ada.post("/api/vault/restore", json={"kept_at": kept_at}), views.RestoredDocument)
+    restored = told(ada.post("/api/vault/restore", json={"kept_at": kept_at}), models.RestoredDocument)
     assert restored.path == "plants/Tomatoes.md"
     assert "March" in ada.get("/api/vault/document?path=plants/Tomatoes.md").json["text"]
-    assert told(ada.get("/api/vault/bin"), views.DocumentBin).total == 0
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).total == 0
 
 
 def test_a_restored_document_replaces_none(ada, vault):
-    kept_at = told(ada.delete("/api/vault/document?path=alone.txt"), views.DeletedDocument).kept_at
+    kept_at = told(ada.delete("/api/vault/document?path=alone.txt"), models.DeletedDocument).kept_at
     ada.put("/api/vault/document?path=alone.txt", json={"text": "Another one"})
     assert refused(ada.post("/api/vault/restore", json={"kept_at": kept_at})) == (409, "conflict")
     assert ada.get("/api/vault/document?path=alone.txt").json["text"] == "Another one"
-    assert told(ada.get("/api/vault/bin"), views.DocumentBin).total == 1
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).total == 1
 
 
 KEPT = ".trash/20260101T000000-abcdef"
@@ -235,7 +235,7 @@ def test_a_link_in_the_bin_leads_nowhere(ada, vault, tmp_path):
     folder.mkdir(parents=True)
     (folder / "a.md").symlink_to(tmp_path / "secret.md")
     (folder / "dir").symlink_to(tmp_path)
-    assert told(ada.get("/api/vault/bin"), views.DocumentBin).documents == []
+    assert told(ada.get("/api/vault/bin"), models.DocumentBin).documents == []
     for name in ("a.md", "dir/secret.md"):
         asked = {"kept_at": f"{KEPT}/{name}"}
         assert refused(ada.post("/api/vault/restore", json=asked)) == (400, "path_refused")
