@@ -17,7 +17,7 @@ from attachments.verification import verify_attachments
 from chat.context.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
-from database.accounts.users import any_user_exists, conversation_exists, get_user
+from database.accounts.users import any_user_exists, get_user
 from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
 from database.engine.clock import iso_in
@@ -37,7 +37,7 @@ from portability.imports.files import FileStore
 from portability.imports.parts import PartStore
 from portability.imports.runner import FOLDER as UPLOADS
 from portability.imports.runner import ImportRunner
-from portability.restoring import restore
+from portability.restoring import is_incomplete, restore
 from portability.scratch import scratch_folder
 from truth_management_system import PKBDatabase
 from truth_management_system.interface.structured_api import (
@@ -278,8 +278,9 @@ def _reindex_messages(database: Database) -> None:
 def _is_empty() -> bool:
     """Whether nobody has anything in the store, as in one that a command has just made in a wrong folder."""
     try:
-        database = open_store(current_settings().users_dir)
-        return not any_user_exists(database=database) and not conversation_exists(database=database)
+        settings = current_settings()
+        database = open_store(settings.users_dir)
+        return not any_user_exists(database=database) and not is_incomplete(settings.data_dir, database=database)
     except StoreError:  # told by what is done with the store, or saved as it is
         return False
 

@@ -21,7 +21,7 @@ from endpoints.http.error_responses import field_errors
 from endpoints.http.scope import current_state
 from truth_management_system.interface.structured_api import KnowledgeError
 
-from .shell import CommandGroup, examples, one_line_errors
+from .shell import CommandGroup, examples, one_line_errors, printable
 
 group = CommandGroup("users", help="Accounts and their tokens.")
 _PAGE = 500
@@ -125,7 +125,12 @@ def _line_of(account: listing.Account) -> str:
     role = ADMINISTRATOR if account["is_admin"] else MEMBER
     seen = f"last seen {account['last_seen_at']}" if account["last_seen_at"] else "never seen"
     state = f"disabled {account['disabled_at']}" if account["disabled_at"] else ""
-    return "  ".join(part for part in (account["user_email"], role, seen, state, account["name"]) if part)
+    return "  ".join(part for part in (account["user_email"], role, seen, state, _on_one_line(account["name"])) if part)
+
+
+def _on_one_line(name: str) -> str:
+    """What people call themselves, as a part of a line: it moves no cursor, and begins no line of its own."""
+    return " ".join(printable(name).split())
 
 
 @group.command("disable", epilog=examples("users disable --email ada@example.org"))

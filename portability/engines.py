@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from chat.runtime.startup import ServerRunningError, held_data_folder
 from database.connection import open_database, unmigrated_database
@@ -52,7 +52,8 @@ class Place:
             return f"{_SQLITE}://{self.data_dir.resolve()}"
         parts = urlsplit(self.database_url)
         host = f"{parts.hostname or ''}:{parts.port}" if parts.port else parts.hostname or ""
-        sockets = f"?{parts.query}" if "host=" in parts.query else ""
+        given = [(name, value) for name, value in parse_qsl(parts.query) if name in ("host", "port")]
+        sockets = f"?{urlencode(given, safe='/')}" if given else ""
         return f"{_POSTGRESQL}://{host}{parts.path}{sockets}"
 
 

@@ -175,7 +175,11 @@ class Replier:
             return NOTHING
         which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
         question = message_by_id(database=self.database, user_email=activity.user_email, **which)
-        told = {(_named(entry), note) for entry in (question.report if question else []) for note in entry["notes"]}
+        told = {
+            (_named(entry), note)
+            for entry in (question.report if question else [])
+            for note in entry.get("notes") or ()
+        }
         why = [
             because("of_file", note, name=name)
             for entry, notes in kept_back
@@ -283,7 +287,7 @@ class _Asked:
 
 def _named(entry: Mapping[str, Any]) -> str:
     """How people know what an entry of a report is of: a file got its reference after the report of its own message."""
-    return str(entry["title"] if entry["kind"] == "file" else entry["ref"])
+    return str(entry.get("title" if entry.get("kind") == "file" else "ref", ""))
 
 
 def _why_kept_back(entry: ReportEntry) -> Sequence[Sentence]:

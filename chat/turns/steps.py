@@ -266,11 +266,25 @@ async def _one_answer(turn: Turn, rest_on: AnswerContext) -> AsyncIterator[event
     except ModelUnknownError:
         if not turn.has_own_model:
             raise
-        yield answering.fall_back(turn)
-        async for event in rest_on.renew(turn):
+        async for event in _answer_instead(turn, rest_on):
             yield event
-        async for event in answer(turn, await distilled(turn, rest_on.context), rest_on):
-            yield event
+
+
+async def _answer_instead(turn: Turn, rest_on: AnswerContext) -> AsyncIterator[events.Event]:
+    """Stream the answer of the main model, in the place of one that is not to be had any more.
+
+    What is gathered for this model is for its answer alone: models that answer after it have windows of their own.
+    """
+    of_others = rest_on.context, turn.history
+    yield answering.fall_back(turn)
+    async for event in rest_on.renew(turn):
+        yield event
+    found = await distilled(turn, rest_on.context)
+    if found.note:
+        yield events.status(found.note)
+    async for event in answer(turn, found, rest_on):
+        yield event
+    rest_on.context, turn.history = of_others
 
 
 async def next_answer(turn: Turn, go_on: GoOn) -> events.Event | None:

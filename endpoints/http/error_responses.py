@@ -26,6 +26,7 @@ log = logging.getLogger("anaphora.requests")
 Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """The invalid fields, or other data of an error for the client."""
 
+USER_HEADER = "X-Anaphora-User"
 _SHOWN_TO_PEOPLE = frozenset({"auth", "one_time_links", "openid", "pages", "shared_chats"})
 _OBJECTS = frozenset({"dict_type", "mapping_type", "model_attributes_type", "model_type"})
 _MOST_REASONS = 3
@@ -39,6 +40,11 @@ def register_error_handlers(app: Flask) -> None:
         app.register_error_handler(row.error, _answer_known)
     app.register_error_handler(HTTPException, _answer_http)
     app.register_error_handler(Exception, _answer_unknown)
+
+
+def is_of_page() -> bool:
+    """Whether a page of ours sent the request: it names the account that it was made for."""
+    return USER_HEADER in request.headers
 
 
 def wants_page() -> bool:
@@ -122,14 +128,14 @@ def _answer_unknown(error: Exception) -> Response:
 def error_reply(
     status: HTTPStatus, code: str, message: str, *, details: Details | None = None, reasons: str = ""
 ) -> Response:
-    """An error as JSON, or as a page for browsers. reasons: for programs, behind the message; pages have `said`."""
+    """An error as JSON, or as a page for browsers. reasons: behind the message, for programs; our pages do without."""
     remember_error_code(code)
     if wants_page():
         if status == HTTPStatus.NOT_FOUND:
             message = translated_or(message, _NOTHING_HERE)
         page = render_template("error.html", status=int(status), code=code, message=message, request_id=request_id())
         return Response(page, status=status, mimetype="text/html")
-    told = f"{message} {reasons}" if reasons else message
+    told = f"{message} {reasons}" if reasons and not is_of_page() else message
     body: dict[str, Any] = {"status": "error", "code": code, "message": told, "request_id": request_id()}
     if details is not None:
         body["details"] = details

@@ -18,7 +18,7 @@ from database.accounts.secret_tokens import Asking
 from database.accounts.sessions import find_session, owners_of_sessions
 from database.engine.database import Database
 
-from .error_responses import wants_page
+from .error_responses import USER_HEADER, is_of_page, wants_page
 from .errors import (
     BadTokenError,
     ForbiddenError,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 View = Callable[..., Any]
 SESSION_COOKIE = "anaphora_session"
-USER_HEADER = "X-Anaphora-User"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ASKED_BY_ANYBODY = frozenset({"health", "static_files"})
 _ASKED_UNDER_ANY_NAME = frozenset({"health", "metrics"})
@@ -171,7 +170,8 @@ def find_out_who_asks(request: Request, state: AppState, view: View | None) -> R
     if access is None and request.endpoint is not None and not is_public(view):
         if wants_page():
             return redirect(f"/login?next={quote(request.full_path.rstrip('?'), safe='/')}")
-        raise UnauthorizedError if authorization is None else BadTokenError
+        # A browser may send what a proxy asks for (`Basic …`) with every request of a page.
+        raise UnauthorizedError if authorization is None or session or is_of_page() else BadTokenError
     if access is not None:
         _refuse_other_account(request, access, view)
         _refuse_change_by_reader(request, access, view)

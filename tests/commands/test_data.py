@@ -449,6 +449,16 @@ def test_a_store_in_which_nobody_has_anything_is_no_backup_and_named_as_empty(in
     assert mistyped.run("verify").output == "Nothing is wrong.\n"
 
 
+def test_what_is_left_of_a_folder_without_its_accounts_is_saved(lived_in: Installation, tmp_path: Path) -> None:
+    close_store(lived_in.users_dir)
+    for file in Path(lived_in.users_dir).glob("users.db*"):
+        file.unlink()
+    saved = lived_in.run("backup", tmp_path / "left.zip")
+    assert saved.exit_code == 0, saved.output
+    with zipfile.ZipFile(tmp_path / "left.zip") as archive:
+        assert "users/pkb.sqlite" in archive.namelist()
+
+
 def test_a_file_that_is_there_is_replaced_only_by_force(lived_in: Installation, tmp_path: Path) -> None:
     file = tmp_path / "mine.zip"
     file.write_text("precious")

@@ -178,6 +178,12 @@ def total(findings: Sequence[TableFinding]) -> int:
     return sum(finding.rows for finding in findings)
 
 
+def test_the_name_of_a_place_says_no_password(tmp_path: Path) -> None:
+    url = "postgresql+psycopg:///chat?host=/run/pg&port=5433&user=ada&password=secret"
+    assert Place(tmp_path, url).name == "postgresql+psycopg:///chat?host=/run/pg&port=5433"
+    assert Place(tmp_path, "postgresql+psycopg://ada:secret@db:5433/chat").name == "postgresql+psycopg://db:5433/chat"
+
+
 def test_every_table_is_copied_or_said_not_to_be(tmp_path: Path) -> None:
     assert {table.name for table in main.in_order(metadata, without=())} == set(metadata.tables)
     assert set(metadata.tables) >= set(main.NOT_COPIED)

@@ -13,7 +13,7 @@ from flask import Flask
 
 from chat.context.knowledge import close_knowledge, knowledge_in
 from database.accounts.passwords import LONGEST_PASSWORD
-from database.accounts.users import create_user
+from database.accounts.users import create_user, rename_user
 from database.connection import open_store
 from database.conversations.repository import create_conversation
 from endpoints.http.scope import EXTENSION
@@ -228,6 +228,13 @@ def test_accounts_and_tokens_are_made_on_the_command_line(app: Flask, settings: 
     assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 1
 
 
+def test_what_people_call_themselves_forges_no_line_of_the_list_and_moves_no_cursor(app: Flask, ada: Person) -> None:
+    database = app.extensions[EXTENSION].database
+    rename_user(database=database, user_email=ada.email, name="x\nroot@example.org  administrator\x1b]0;title\x07")
+    (line,) = app.test_cli_runner().invoke(args=["users", "list"]).output.splitlines()
+    assert line.endswith("  x root@example.org administrator]0;title")
+
+
 def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person: Callable[..., Person]) -> None:
     run = app.test_cli_runner().invoke
     grace, bob = person("grace@example.org", is_admin=True), person("bob@example.org")
@@ -249,6 +256,7 @@ def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person
     assert seen["bob@example.org"], "what uses a token is seen, too"
     assert seen["eve@example.org"] is None
     lines = run(args=["users", "list"]).output.splitlines()
+    assert len(lines) == 3
     assert lines[0].startswith("bob@example.org  member  last seen ")
     assert "  disabled " in lines[0]
     assert lines[1].startswith("eve@example.org  member  never seen")

@@ -153,6 +153,26 @@ def test_of_several_agents_the_report_names_those_that_see_none_also_where_one_i
     assert all("message_id" not in event for event in events if "references" in event)
 
 
+def test_who_answers_after_the_main_model_in_the_place_of_another_is_given_what_fits_its_own_window(
+    ada: Person, main_model: ScriptedChatModel, models: Models
+) -> None:
+    eye = seeing("eye")
+    models(gone=gone(sees=True), eye=eye)
+    main_model._context_window = 3_000
+    agent(ada, "Gone", model="openai:gone")
+    agent(ada, "Eye", model="openai:eye")
+    conversation_id, asking = ada.new_conversation(), ada.new_conversation()
+    lengthy = [f"{word} " * 900 for word in ("basil", "thyme", "cress")]
+    for text in lengthy:
+        ada.say(conversation_id, text)
+    name = ada.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]
+    refs = " ".join(f"@conversation_{name}_message_{n}" for n in (1, 3, 5))
+    ada.say(asking, f"@agent_gone @agent_eye what fits? {refs}")
+    given_to_main, given_to_eye = (model.prompts[-1][-1]["content"] for model in (main_model, eye))
+    assert [text.strip() in given_to_main for text in lengthy] != [True] * 3
+    assert [text.strip() in given_to_eye for text in lengthy] == [True] * 3
+
+
 @pytest.mark.parametrize("sees", [True, False])
 @pytest.mark.parametrize("answered_by", ["conversation", "agent"])
 def test_a_turn_killed_before_it_told_anything_tells_of_its_pictures_afterwards(

@@ -97,6 +97,11 @@ def test_no_reason_begins_with_the_words_of_the_library(ada: Person) -> None:
     assert refused.json["said"] == [{"code": "fields_not_valid", "values": {"fields": "title"}}]
 
 
+def test_our_pages_are_told_which_field_is_not_valid_without_the_words_for_programs(ada: Person) -> None:
+    path, of_page = f"/conversations/{ada.new_conversation()}/title", {"X-Anaphora-User": ada.email}
+    assert ada.put(path, json={"title": " "}, headers=of_page).json["message"] == "Not valid: title."
+
+
 def test_every_code_that_a_view_names_is_in_the_table_of_errors(app: Flask) -> None:
     for path, method, view in routes(app):
         for code in error_codes(path, method, view):

@@ -244,7 +244,7 @@ export const laterWords = {
   file_type_unknown: 'Dateien dieser Art lassen sich hier weder zeigen noch lesen.',
   half_a_character: 'Im Text steht ein halbes Zeichen, das sich nicht speichern lässt.',
   archive_too_large: ({ most, megabytes }) => `Zu viel für einen Import: höchstens ${number(most)} Dokumente oder ${number(megabytes)} MiB.`,
-  turns_at_once: ({ count }) => `So viele deiner Nachrichten, wie es zugleich sein dürfen (${number(count)}), werden gerade beantwortet. Warte, bis eine Antwort fertig ist, oder halte eine an. Sende diese dann noch einmal.`,
+  turns_at_once: ({ count }) => `So viele deiner Nachrichten, wie es zugleich sein dürfen (${number(count)}), werden gerade beantwortet. Warte, bis eine Antwort fertig ist, oder halte eine an. Sende deine Nachricht dann noch einmal.`,
   questions_at_once: ({ count }) => `So viele deiner Fragen an Agenten, wie es zugleich sein dürfen (${number(count)}), warten auf ihre Antworten. Frage noch einmal, sobald eine beantwortet ist.`,
   questions_of_all: 'Agenten beantworten gerade so viele Fragen, wie dieser Server zugleich annimmt. Frage gleich noch einmal.',
   quota_messages_a_day: ({ most, until }) => `Du hast deine Grenze für Nachrichten an einem Tag erreicht, ${number(most)}. Ab ${until} geht es weiter.`,
