@@ -5,12 +5,12 @@ A further kind is one object with the shape of `ReferenceKind` and one line in `
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 from activity.recipes import RecipeRegistry
@@ -76,7 +76,7 @@ class Suggestion:
     title: str
 
 
-class ReferenceKind(ABC):
+class ReferenceKind(Protocol):
     """A kind of things, or a family of kinds that are looked up together.
 
     Names come as typed, without "@"; those between brackets with them, those behind a "#" with it.
@@ -84,8 +84,15 @@ class ReferenceKind(ABC):
     that of the page for each `kind` of report entry that this family gives.
     """
 
-    signs: Sequence[str]
-    icons: Mapping[str, str]
+    @property
+    def signs(self) -> Sequence[str]:
+        """See above."""
+        ...
+
+    @property
+    def icons(self) -> Mapping[str, str]:
+        """See above."""
+        ...
 
     @abstractmethod
     def recognise(self, name: str) -> str | None:

@@ -104,7 +104,10 @@ def _write(*, email: str | None, output: str | None, force: bool, **filters: Any
         if file is None:
             _print(made)
             return
-        _store(made.chunks, file, makes_folder=True)
+        try:
+            _store(made.chunks, file, makes_folder=True)
+        except OSError as error:
+            raise click.ClickException(f"The file can't be written: {error.strerror or error}.") from None
     click.echo(file)
 
 
@@ -141,8 +144,6 @@ def _store(chunks: Iterable[bytes], file: Path, *, makes_folder: bool = False) -
             for chunk in chunks:
                 written.write(chunk)
         draft.replace(file)
-    except OSError as error:
-        raise click.ClickException(f"The file can't be written: {error.strerror or error}.") from None
     finally:
         if draft is not None:
             draft.unlink(missing_ok=True)

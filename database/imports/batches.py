@@ -280,7 +280,7 @@ def store_alone(*, database: Database, which: Import, owner: str, conversation: 
 def _long_ones_filled(
     arriving: Sequence[ArrivingConversation], *, database: Database, which: Import, owner: str
 ) -> Iterator[Mapping[str, Filled]]:
-    """See `filling`. Raises ConflictError where a conversation contradicts itself, here or within."""
+    """See `long_ones_filled`. Raises ConflictError where a conversation contradicts itself, here or within."""
     target_of = partial(_target, which=which, arriving=arriving)
     own: dict[str, Any] = {"database": database, "which": which, "owner": owner}
     try:

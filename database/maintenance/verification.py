@@ -1,6 +1,7 @@
 """Checking the invariants of the store of accounts and conversations, and rebuilding what is derived.
 
-A check runs beside a server; a repair writes in slices that do not hold up other writers.
+A check runs beside a server, and reads row by row, so that memory does not grow with the store; a repair writes in
+slices that do not hold up other writers.
 """
 
 from __future__ import annotations

@@ -18,9 +18,6 @@ from sentences import say
 
 from . import models as server_models
 
-# The connection sets these itself.
-
-
 blueprint = Blueprint("tool_servers", __name__)
 
 

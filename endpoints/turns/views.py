@@ -11,9 +11,7 @@ from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF, CONTINUED, REQUEST
 from database.conversations.repository import FIELD as PINNED
 from database.history import branches, usage
 from database.turns import variants
-from endpoints.http.models import (
-    Done,
-)
+from endpoints.http.models import Done
 from endpoints.http.scope import (
     access_conversation,
     allowed_models,

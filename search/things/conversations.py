@@ -328,7 +328,12 @@ class PersonTitles:
 
 
 class HeldTitles:
-    """The titles of the people who searched most recently."""
+    """The titles of the people who searched most recently.
+
+    They are read once, and later updated from the person's changes (`database.changes`): every write of a title records
+    a change of its conversation in the same transaction. Titles of conversations in the bin, temporary ones and those
+    of other domains are held too; the caller filters by reading the conversations.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
