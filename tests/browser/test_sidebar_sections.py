@@ -336,6 +336,8 @@ def test_several_conversations_are_dragged_together(person: Client, open_page: O
     page.mouse.down()
     page.mouse.move(200, 400, steps=6)
     expect(page.locator("#vakata-dnd")).to_contain_text("2 selected")
+    # Beside the list, nothing is dropped.
+    page.mouse.move(900, 400)
     page.mouse.up()
     sidebar.drag(row, sidebar.row("Garden"))
     expect(sidebar.row("Garden (2)")).to_be_visible()
