@@ -392,6 +392,23 @@ def test_enter_goes_to_the_first_match_and_each_match_has_its_menu(person: Clien
     expect(titles(page, "pinned")).to_have_text(["Growing tomatoes"])
 
 
+def test_enter_opens_nothing_for_who_has_left_the_filter_when_the_answer_comes(
+    person: Client, open_page: OpenPage
+) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/conversations/autocomplete?*", lambda route: held.append(route))
+    page.fill("#sidebar-filter", "tom")
+    page.locator("#sidebar-filter").press("Enter")
+    until_held(page, held)
+    page.locator("#composer-input").focus()
+    held.pop().continue_()
+    expect(page.locator("#sidebar-matches .filter-match-title")).to_have_text(["Growing tomatoes"])
+    expect(page.locator("#composer-input")).to_be_focused()
+    expect(page.locator(".message-card")).to_have_count(0)
+
+
 def test_typing_finds_empty_conversations_and_says_where_there_are_more(person: Client, open_page: OpenPage) -> None:
     for number in range(51):
         made = person.create_conversation()
