@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import APIResponse, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -29,6 +29,27 @@ def test_a_name_saved_in_one_tab_is_shown_in_the_others(person: Client, open_pag
     expect(chat.locator(".sidebar-user-mark")).to_have_text("G")
     # What is saved here is not taken for what was saved elsewhere.
     expect(one.get_by_text(CHANGED)).to_be_hidden()
+
+
+def test_of_two_names_the_newest_is_shown_also_where_the_older_answer_comes_last(
+    person: Client, open_page: OpenPage
+) -> None:
+    chat = open_page(person, "/interface/")
+    held: list[tuple[Route, APIResponse]] = []
+    chat.route(
+        "**/get_user_info",
+        lambda route: route.continue_() if held else held.append((route, route.fetch())),
+    )
+    person.put("/get_user_info", {"name": "Ada"})
+    until_held(chat, held)
+    person.put("/get_user_info", {"name": "Grace"})
+    name = chat.locator(".sidebar-user-name")
+    expect(name).to_have_text("Grace")
+    route, older = held[0]
+    with chat.expect_response("**/get_user_info"):
+        route.fulfill(response=older)
+    chat.evaluate("fetch('/healthz')")  # by the time that this is answered, the older name would be shown
+    expect(name).to_have_text("Grace")
 
 
 def test_what_somebody_types_stays_and_the_other_value_is_offered(person: Client, open_page: OpenPage) -> None:
