@@ -21,7 +21,7 @@ import { element, setHidden } from '../ui/dom.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 
 const FIRST = 'account';
-/** Of these no changes are told. */
+/** Of these no changes are told, and they are short: asked for again, they lose nothing that is shown. */
 const UNTOLD = new Set(['devices', 'tokens', 'tool-servers']);
 
 function mountShortcuts(section) {
@@ -140,7 +140,7 @@ export function mountSettings({ api, bootstrap, kept }) {
   addEventListener('keydown', (event) => {
     if (shortcutOf(event) === 'help' && !document.querySelector('dialog[open]')) location.hash = 'shortcuts';
   });
-  // Who comes back from another tab sees what no changes are told of as it is now.
+  // Who comes back from another tab sees these as they are now.
   document.addEventListener('visibilitychange', () => {
     const name = shown();
     if (!document.hidden && UNTOLD.has(name)) mount(name, sections.get(name), { isBehind: true });
