@@ -457,9 +457,52 @@ def test_the_arrow_up_in_an_empty_box_changes_the_last_question(open_page: OpenP
     expect(text).to_have_value("Which pots?")
     page.get_by_role("button", name="Cancel").click()
     # One click does it for each question, and for no answer.
-    expect(page.get_by_role("button", name="Edit", exact=True)).to_have_count(2)
-    page.get_by_role("button", name="Edit", exact=True).first.click()
+    expect(page.get_by_role("button", name=re.compile("^Edit: #"))).to_have_count(2)
+    page.get_by_role("button", name="Edit: #1", exact=True).click()
     expect(text).to_have_value("How much water?")
+
+
+def test_the_arrow_up_goes_into_an_edit_that_a_reload_has_opened_again(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person, hold_talk(person, "Growing tomatoes", "How much water?").path)
+    page.get_by_role("button", name="Edit: #1", exact=True).click()
+    text = page.get_by_label("Text of the message")
+    text.fill("How much warm water?")
+    page.reload()
+    expect(text).to_have_value("How much warm water?")
+    page.locator(INPUT).press("ArrowUp")
+    expect(text).to_be_focused()
+    page.locator(INPUT).focus()
+    page.get_by_role("button", name="Edit: #1", exact=True).click()
+    expect(text).to_be_focused()
+    expect(text).to_have_value("How much warm water?")
+
+
+def test_escape_stops_no_answer_while_something_is_over_the_page(
+    open_page: OpenPage, person: Client, shared_model: RecordingModel
+) -> None:
+    shared_model.scripts["main"] = saying("Under", "stood.", pause_after=1)
+    page = open_page(person)
+    page.fill(INPUT, "How much water?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-card.from-assistant")).to_contain_text("Under")
+    stop = page.get_by_role("button", name="Stop answering")
+    stopped: list[str] = []
+    page.on("request", lambda request: stopped.append(request.url) if "stop" in request.url else None)
+    page.evaluate("document.getElementById('user-menu').showPopover()")
+    page.locator(INPUT).press("Escape")
+    expect(page.locator("#user-menu")).to_be_hidden()
+    page.locator("#workspaces-container a[data-conversation-id]").hover()
+    page.mouse.down()
+    page.mouse.move(300, 500, steps=6)
+    expect(page.locator("#vakata-dnd")).to_be_visible()
+    page.locator(INPUT).press("Escape")
+    page.mouse.move(900, 500)
+    page.mouse.up()
+    expect(stop).to_be_visible()
+    assert stopped == []
+    page.locator(INPUT).press("Escape")
+    expect(stop).to_be_hidden()
+    shared_model.release()
 
 
 def test_enter_sends_a_whole_reference_also_where_messages_are_offered_that_quote_it(

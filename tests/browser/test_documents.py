@@ -340,6 +340,17 @@ def test_who_renames_a_file_whose_text_says_its_old_name_may_change_the_title_to
     expect(panel.get_by_role("heading", name="Wheat")).to_be_visible()
     assert text_of(person, "fields/Wheat.md") == "# Wheat\n\nSown in autumn."
 
+    # Whoever edits it by then goes on with that.
+    rename("fields/Barley.md")
+    panel.get_by_role("button", name="Edit").click()
+    text = panel.get_by_role("textbox", name="Text of the document")
+    text.fill("# Wheat\n\nSown in spring.")
+    with page.expect_response(lambda response: response.request.method == "PUT"):
+        toasts.get_by_role("button", name="Change the title").click()
+    page.evaluate("fetch('/healthz')")  # by the time that this is answered, it would be closed
+    expect(text).to_have_value("# Wheat\n\nSown in spring.")
+    assert text_of(person, "fields/Barley.md") == "# Barley\n\nSown in autumn."
+
 
 def test_a_document_that_was_changed_while_it_was_edited_keeps_both_texts_until_the_person_decides(
     person: Client, open_page: OpenPage, page_problems: PageProblems

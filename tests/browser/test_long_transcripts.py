@@ -67,6 +67,9 @@ def test_ten_thousand_messages_are_opened_at_either_end_and_in_the_middle(
     page.goto(f"/r/{conversation['conversation_friendly_id']}/{window[0]['message_short_hash']}")
     expect(card(page, window[0]["message_index"])).to_be_focused()
     expect(card(page, window[0]["message_index"])).to_be_in_viewport()
+    # The last question is not among what is loaded.
+    page.locator("#composer-input").press("ArrowUp")
+    expect(page.get_by_label("Text of the message")).to_have_count(0)
     page.get_by_role("button", name="To the newest message").press("Enter")
     expect(card(page, MANY)).to_be_in_viewport()
     expect(cards.nth(MOST_CARDS)).to_have_count(0)

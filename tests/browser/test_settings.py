@@ -296,6 +296,12 @@ def test_a_tool_server_is_joined_tried_switched_off_and_removed(
     expect(key).to_have_value("")
     row.locator("summary").click()
     expect(row).to_contain_text("own-things__list_conversations")
+    # Who comes back to the tab finds the list as it is now, unfolded as it was.
+    row.locator("summary").focus()
+    with page.expect_response("**/api/tool_servers"):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(row.locator("summary")).to_be_focused()
+    expect(row.locator("details")).to_have_attribute("open", "")
     assert token["token"] not in page.content()
     row.get_by_role("button", name="Switch off").click()
     expect(row.get_by_role("button", name="Switch on")).to_be_focused()

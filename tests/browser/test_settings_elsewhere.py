@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.http_client import Client
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import APIResponse, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -29,6 +29,27 @@ def test_a_name_saved_in_one_tab_is_shown_in_the_others(person: Client, open_pag
     expect(chat.locator(".sidebar-user-mark")).to_have_text("G")
     # What is saved here is not taken for what was saved elsewhere.
     expect(one.get_by_text(CHANGED)).to_be_hidden()
+
+
+def test_of_two_names_the_newest_is_shown_also_where_the_older_answer_comes_last(
+    person: Client, open_page: OpenPage
+) -> None:
+    chat = open_page(person, "/interface/")
+    held: list[tuple[Route, APIResponse]] = []
+    chat.route(
+        "**/get_user_info",
+        lambda route: route.continue_() if held else held.append((route, route.fetch())),
+    )
+    person.put("/get_user_info", {"name": "Ada"})
+    until_held(chat, held)
+    person.put("/get_user_info", {"name": "Grace"})
+    name = chat.locator(".sidebar-user-name")
+    expect(name).to_have_text("Grace")
+    route, older = held[0]
+    with chat.expect_response("**/get_user_info"):
+        route.fulfill(response=older)
+    chat.evaluate("fetch('/healthz')")  # by the time that this is answered, the older name would be shown
+    expect(name).to_have_text("Grace")
 
 
 def test_what_somebody_types_stays_and_the_other_value_is_offered(person: Client, open_page: OpenPage) -> None:
@@ -54,6 +75,51 @@ def test_what_somebody_types_stays_and_the_other_value_is_offered(person: Client
     page.get_by_role("button", name="Save name").click()
     expect(note).to_be_hidden()
     assert person.get("/get_user_info").json()["name"] == "Ada Lovelace"
+
+
+def test_what_was_typed_is_kept_while_what_was_saved_is_shown(person: Client, open_page: OpenPage) -> None:
+    person.put("/get_user_info", {"name": "Ada"})
+    page = open_page(person, "/settings")
+    name = page.get_by_label("Your name")
+    saved = page.get_by_role("button", name="Show what was saved: Your name")
+    typed = page.get_by_role("button", name="Show what was typed: Your name")
+    name.fill("Ada Lovelace")
+    person.put("/get_user_info", {"name": "Countess"})
+    saved.click()
+    expect(name).to_have_value("Countess")
+    # A third value takes the place of the second, and not of what was typed.
+    person.put("/get_user_info", {"name": "Lady"})
+    expect(name).to_have_value("Lady")
+    expect(typed).to_be_visible()
+    typed.click()
+    expect(name).to_have_value("Ada Lovelace")
+    # What is changed of the shown value stays, too, where another one comes.
+    saved.click()
+    name.fill("Lady Ada")
+    with page.expect_response("**/get_user_info"):
+        person.put("/get_user_info", {"name": "Augusta"})
+    typed.click()
+    expect(name).to_have_value("Ada Lovelace")
+    saved.click()
+    expect(name).to_have_value("Lady Ada")
+    # Saving what is shown, or a reload, takes nothing of what was typed.
+    page.get_by_role("button", name="Save name").click()
+    expect(page.locator("#toasts")).to_contain_text("Saved")
+    expect(typed).to_be_visible()
+    page.reload()
+    expect(name).to_have_value("Ada Lovelace")
+    assert person.get("/get_user_info").json()["name"] == "Lady Ada"
+
+
+def test_a_tab_in_which_nothing_was_typed_keeps_what_another_one_keeps(person: Client, open_page: OpenPage) -> None:
+    person.put("/get_user_info", {"name": "Ada"})
+    one, idle = (open_page(person, "/settings") for _ in range(2))
+    one.get_by_label("Your name").fill("Ada Lovelace")
+    person.put("/get_user_info", {"name": "Countess"})
+    expect(one.get_by_text(CHANGED)).to_be_visible()
+    expect(idle.get_by_label("Your name")).to_have_value("Countess")
+    one.reload()
+    expect(one.get_by_label("Your name")).to_have_value("Ada Lovelace")
 
 
 def test_of_two_texts_only_the_one_that_was_changed_is_saved(person: Client, open_page: OpenPage) -> None:
@@ -100,6 +166,40 @@ def test_agents_that_are_changed_elsewhere_are_shown_and_typed_ones_stay(person:
     person.delete(f"/api/agents/{cook['agent_id']}")
     expect(rows.filter(has_text="@agent_cook")).to_have_count(0)
     expect(page.locator("#agent-editor")).to_be_hidden()
+
+
+def test_what_was_typed_of_an_agent_stays_while_the_saved_one_is_shown_and_when_it_is_deleted(
+    person: Client, open_page: OpenPage
+) -> None:
+    cook = person.post("/api/agents", {"title": "Cook", "system_prompt": "Soups."}).json()
+    address = f"/api/agents/{cook['agent_id']}"
+    page = open_page(person, "/settings#agents")
+    told = page.locator("#agent-told")
+    page.get_by_role("button", name="Edit: Cook").click()
+    told.fill("Soups and bread.")
+    person.put(address, {"title": "Cook", "slug": "cook", "system_prompt": "Cakes."})
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(told).to_have_value("Cakes.")
+    person.put(address, {"title": "Cook", "slug": "cook", "system_prompt": "Pies."})
+    expect(told).to_have_value("Pies.")
+    page.get_by_role("button", name="Show what was typed").click()
+    expect(told).to_have_value("Soups and bread.")
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(told).to_have_value("Pies.")
+    page.reload()
+    expect(told).to_have_value("Soups and bread.")
+
+    person.delete(address)
+    expect(page.locator("#toasts")).to_contain_text("This agent was deleted elsewhere.")
+    expect(page.locator("#agent-form-title")).to_have_text("New agent")
+    expect(told).to_have_value("Soups and bread.")
+    page.reload()
+    expect(told).to_have_value("Soups and bread.")
+    page.locator("#agent-form button[type='submit']").click()
+    expect(page.locator("#agent-list .record")).to_contain_text("Cook")
+    assert [agent["system_prompt"] for agent in person.get("/api/agents").json() if not agent["is_global"]] == [
+        "Soups and bread."
+    ]
 
 
 def test_a_language_chosen_elsewhere_is_told(person: Client, open_page: OpenPage) -> None:

@@ -212,6 +212,32 @@ def test_the_list_scrolls_to_a_workspace_that_a_conversation_is_dragged_to(perso
     expect(sidebar.row("Zoo (1)")).to_be_visible()
 
 
+def test_what_is_dropped_after_the_list_scrolled_under_the_pointer_goes_to_no_row_out_of_view(
+    person: Client, open_page: OpenPage
+) -> None:
+    for number in range(40):
+        make_workspace(person, f"Shed {number:02}")
+    hold_talk(person, "Growing tomatoes")
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    sidebar.row("Growing tomatoes").hover()
+    page.mouse.down()
+    view = page.locator("#sidebar-scroll").bounding_box()
+    assert view is not None
+    edge = view["y"] + view["height"] - 4
+    page.mouse.move(100, edge - 100, steps=6)
+    expect(page.locator("#vakata-dnd .jstree-ok")).to_be_visible()
+    page.mouse.move(100, edge)
+    # The end of the list, below the last workspace, comes under the pointer, which rests.
+    expect(sidebar.row("Shed 00")).not_to_be_in_viewport()
+    expect(page.locator("#vakata-dnd .jstree-er")).to_be_visible()
+    page.mouse.up()
+    expect(page.locator("#vakata-dnd")).to_have_count(0)
+    expect(sidebar.row("General (1)")).to_have_count(1)
+    page.reload()
+    expect(sidebar.row("General (1)")).to_have_count(1)
+
+
 def test_a_workspace_is_dragged_into_another(person: Client, open_page: OpenPage) -> None:
     house = make_workspace(person, "House")
     make_workspace(person, "Garden")
@@ -364,6 +390,23 @@ def test_enter_goes_to_the_first_match_and_each_match_has_its_menu(person: Clien
     dots.click()
     SidebarPage(page).menu_item("Pin").click()
     expect(titles(page, "pinned")).to_have_text(["Growing tomatoes"])
+
+
+def test_enter_opens_nothing_for_who_has_left_the_filter_when_the_answer_comes(
+    person: Client, open_page: OpenPage
+) -> None:
+    hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person)
+    held: list[Route] = []
+    page.route("**/conversations/autocomplete?*", lambda route: held.append(route))
+    page.fill("#sidebar-filter", "tom")
+    page.locator("#sidebar-filter").press("Enter")
+    until_held(page, held)
+    page.locator("#composer-input").focus()
+    held.pop().continue_()
+    expect(page.locator("#sidebar-matches .filter-match-title")).to_have_text(["Growing tomatoes"])
+    expect(page.locator("#composer-input")).to_be_focused()
+    expect(page.locator(".message-card")).to_have_count(0)
 
 
 def test_typing_finds_empty_conversations_and_says_where_there_are_more(person: Client, open_page: OpenPage) -> None:

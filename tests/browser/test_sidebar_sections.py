@@ -202,6 +202,29 @@ def test_the_archive_is_asked_for_when_it_opens_and_gives_back(person: Client, o
     assert details(person, talk.conversation_id)["archived"] is False
 
 
+def test_an_archived_match_has_a_menu_and_is_shown_as_it_is_renamed_and_deleted(
+    person: Client, open_page: OpenPage
+) -> None:
+    for title in ("Growing tomatoes", "Growing pots"):
+        talk = hold_talk(person, title)
+        assert person.post(f"/archive_conversation/{talk.conversation_id}", {"archived": True}).status == 200
+    page = open_page(person)
+    sidebar = SidebarPage(page)
+    page.fill("#sidebar-filter", "growing")
+    matches = page.locator("#sidebar-matches .filter-match-title")
+    expect(matches).to_have_text(["Growing pots", "Growing tomatoes"])
+    dots = page.locator("#sidebar-matches").get_by_role("button")
+    dots.last.click()
+    sidebar.menu_item("Rename").click()
+    sidebar.answer("Growing herbs")
+    expect(matches).to_have_text(["Growing pots", "Growing herbs"])
+    expect(dots.last).to_have_accessible_name(re.compile("Growing herbs"))
+    dots.last.click()
+    sidebar.menu_item("Delete").click()
+    expect(matches).to_have_text(["Growing pots"])
+    expect(page.locator("#sidebar-filter-status")).to_have_text("1 match")
+
+
 def test_archiving_is_undone(person: Client, open_page: OpenPage) -> None:
     talk = hold_talk(person, "Growing tomatoes")
     page = open_page(person)
@@ -336,6 +359,8 @@ def test_several_conversations_are_dragged_together(person: Client, open_page: O
     page.mouse.down()
     page.mouse.move(200, 400, steps=6)
     expect(page.locator("#vakata-dnd")).to_contain_text("2 selected")
+    # Beside the list, nothing is dropped.
+    page.mouse.move(900, 400)
     page.mouse.up()
     sidebar.drag(row, sidebar.row("Garden"))
     expect(sidebar.row("Garden (2)")).to_be_visible()

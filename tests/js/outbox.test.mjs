@@ -202,3 +202,16 @@ test('a message that was taken back and is sent again goes where it belongs by t
   await settled();
   assert.deepEqual([delivered, outbox.entries], [[null, null, 'c'], []]);
 });
+
+test('what a page of an earlier version can not send waits for the next page, and nothing overtakes it', async () => {
+  const memory = createMemory();
+  const outdated = new ApiError({ status: 404, code: 'page_outdated', message: 'Please reload.' });
+  const { outbox, pauses, delivered } = await openTab(memory, ({ text }) => { if (text === 'with a file') throw outdated; });
+  await outbox.add({ ...MESSAGE, text: 'with a file' });
+  await outbox.add({ ...MESSAGE, text: 'without' });
+  assert.deepEqual(outbox.entries.map((entry) => outbox.stateOf(entry)), ['delayed', 'queued']);
+  assert.deepEqual([pauses.length, new Set(delivered.map(({ text }) => text))], [0, new Set(['with a file'])]);
+  const reloaded = await openTab(memory);
+  await reloaded.outbox.sendAll();
+  assert.deepEqual([reloaded.delivered.map(({ text }) => text), reloaded.outbox.entries], [['with a file', 'without'], []]);
+});

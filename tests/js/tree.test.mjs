@@ -389,6 +389,8 @@ test('first words are those of the question that a conversation begins with', ()
   assert.equal(firstWords([{ ...question, message_index: undefined }]), 'How much water?');
   assert.equal(firstWords([{ ...question, message_index: 7 }]), '');
   assert.equal(firstWords([{ ...question, sender: 'model' }]), '');
+  assert.equal(firstWords([{ ...question, text: 'See @garden_pots_1234_message_3 and #42: **why** `@x_y` so?' }]), 'See and : why @x_y so?');
+  assert.equal(firstWords([{ ...question, text: '@conversation_garden_1234' }]), '');
   assert.equal(firstWords([]), '');
   assert.equal(listedTitle({ title: null, first_words: 'How much water?' }), 'How much water?');
   assert.equal(listedTitle({ title: 'Pots', first_words: 'How much water?' }), 'Pots');

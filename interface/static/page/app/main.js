@@ -202,8 +202,14 @@ function showAccount({ api, events, bootstrap }) {
   }
 
   show(bootstrap);
-  // Where the answer does not come, the next page shows it.
-  events.on('account:renamed', () => api.get('/get_user_info', {}, { quiet: true }).then(show, () => {}));
+  let asked = 0;
+  events.on('account:renamed', async () => {
+    asked += 1;
+    const mine = asked;
+    // Where the answer does not come, the next page shows it. Of several, the newest one counts.
+    const account = await api.get('/get_user_info', {}, { quiet: true }).catch(() => null);
+    if (account && mine === asked) show(account);
+  });
 }
 
 /** A page that came without a network shows what the server has, once that can be reached. */

@@ -9,6 +9,7 @@ import { createAnswerChoice } from './answer_choice.js';
 import { createAttachments } from './attachments/attachments.js';
 import { createReplyChip } from './reply_chip.js';
 import { isChangeable } from '../conversation/message_model.js';
+import { isSomethingOver } from '../ui/controls/popup.js';
 import { element, setHidden, uniqueId } from '../ui/dom.js';
 
 const SIGNS = /[@#]|\[\[/;
@@ -263,15 +264,18 @@ export function mountComposer(form, page, { place, onStop }) {
     input.focus();
   }
 
-  /** Escape: what it is a reply to, else the answer that is being written. */
+  /** Escape: what it is a reply to, else the answer that is being written. What is over the page is closed by it first. */
   function takeBack(event) {
+    if (event.defaultPrevented || isSomethingOver()) return;
     if (reply.target) reply.choose(null);
     else if (running && !event.repeat) onStop();
   }
 
-  /** The arrow up in an empty box: the last question can be changed. */
+  /** The arrow up in an empty box: the last question can be changed, where it is among the messages that are shown. */
   function editLast(event) {
-    const last = running || input.value !== '' || !isPlain(event) ? null : page.transcript().messages.findLast(isChangeable);
+    if (running || input.value !== '' || !isPlain(event)) return;
+    const { messages, atEnd } = page.transcript();
+    const last = atEnd ? messages.findLast(isChangeable) : null;
     if (!last) return;
     event.preventDefault();
     page.onAction('edit', last);

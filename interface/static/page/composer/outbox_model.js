@@ -10,8 +10,8 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 10_000;
 /** For an answer that another tab shows the end of, or nobody. */
 const WHILE_ANSWERING_MS = 2000;
-/** These pass when the person does something, and not by asking again. */
-const NEEDS_THE_PERSON = new Set(['unauthorized', 'other_account']);
+/** These pass when the person does something (logs in, loads the page anew), and not by asking again. */
+const NEEDS_THE_PERSON = new Set(['unauthorized', 'other_account', 'page_outdated']);
 
 /**
  * @typedef {object} Entry

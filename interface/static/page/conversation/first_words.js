@@ -1,16 +1,21 @@
 /** Until a conversation has a title, lists call it by the first words of its question: several that were just begun are told apart. */
 
-import { excerpt } from '../core/words/excerpt.js';
+import { plainExcerpt } from '../markdown/plain_text_model.js';
+import { findReferences } from '../references/grammar.js';
 import { isFromUser } from './message_model.js';
 
 const LENGTH = 60;
 
+/** Lists show no ids: what a text names goes. */
+const withoutReferences = (text) => findReferences(text).toReversed()
+  .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text);
+
 /**
  * @param {object[]} messages of the conversation, in order
- * @returns {string} '' where they don't begin with a question
+ * @returns {string} without the marks of Markdown; '' where they don't begin with a question, or this has no words
  */
 export function firstWords([first]) {
-  return first && isFromUser(first) && (first.message_index ?? 1) === 1 ? excerpt(first.text ?? '', LENGTH) : '';
+  return first && isFromUser(first) && (first.message_index ?? 1) === 1 ? plainExcerpt(withoutReferences(first.text ?? ''), LENGTH) : '';
 }
 
 /**

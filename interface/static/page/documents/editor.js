@@ -219,7 +219,7 @@ export function documentEditor(found, { api, page, kept }, { onSaved, onMoved, o
     title, conflict, field, preview,
     element('div', { class: 'document-head' }, save, look, cancel), status);
   return {
-    node, hear, takeFocus: () => input.focus(),
+    node, hear, isEditor: true, takeFocus: () => input.focus(),
     close() {
       isClosed = true;
       autocomplete.close();

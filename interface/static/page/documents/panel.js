@@ -217,6 +217,8 @@ class DocumentsPanel {
     this.#page.references.clear();
     if (to !== from) this.#list.hear([{ kind: 'document', change: 'gone', id: from, fields: {} }]);
     if (!this.#shown || this.#state.path !== from) return;
+    // Where it is being edited by now, the stream of changes tells what became of it.
+    if (to === from && this.#current?.isEditor) return;
     this.#goWith(to ?? '');
     this.#show();
     this.#heading.focus({ preventScroll: true });

@@ -2,7 +2,7 @@
 
 import { settingsStrings } from '../strings/en/settings.js';
 import { keepFields } from '../ui/controls/kept_fields.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, inRow, setHidden, uniqueId } from '../ui/dom.js';
 
 const words = settingsStrings.elsewhere;
 
@@ -10,18 +10,21 @@ const words = settingsStrings.elsewhere;
  * Says that something else was saved elsewhere, with a button that changes between that and what was typed.
  *
  * @param {() => void} onSwap
- * @returns {{node: HTMLElement, show: () => void, hide: () => void}}
+ * @param {{row?: string}} [options] `row`: the name of the field, where a form has several
+ * @returns {{node: HTMLElement, show: (isOther: boolean) => void, hide: () => void}} `isOther`: what was saved is shown
  */
-export function createOtherNote(onSwap) {
+export function createOtherNote(onSwap, { row = '' } = {}) {
   let isOther = false;
-  const swap = element('button', { type: 'button', class: 'btn btn-quiet' });
   // The words come after the node is there, so that they are read out.
-  const text = element('span', { role: 'status' });
+  const text = element('span', { role: 'status', id: uniqueId('settings-other') });
+  const swap = element('button', { type: 'button', class: 'btn btn-quiet', 'aria-describedby': text.id });
   const node = element('p', { class: 'settings-other', hidden: true }, text, swap);
 
-  const label = () => {
+  function label() {
     swap.textContent = isOther ? words.showTyped : words.showSaved;
-  };
+    if (row) swap.setAttribute('aria-label', inRow(swap.textContent, row)['aria-label']);
+  }
+
   swap.addEventListener('click', () => {
     isOther = !isOther;
     label();
@@ -29,8 +32,8 @@ export function createOtherNote(onSwap) {
   });
   return {
     node,
-    show() {
-      isOther = false;
+    show(isOtherShown) {
+      isOther = isOtherShown;
       label();
       setHidden(node, false);
       text.textContent = words.changed;
@@ -42,21 +45,14 @@ export function createOtherNote(onSwap) {
   };
 }
 
-/** The note of one field. `tell` shows it with another value, or hides it. */
-function createFieldNote(field, onSwapped) {
-  let other = '';
+/** The note of one field. */
+function createFieldNote(field, onSwap) {
   const note = createOtherNote(() => {
-    [field.value, other] = [other, field.value];
-    onSwapped();
-  });
+    onSwap();
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  }, { row: field.labels[0].textContent.trim() });
   field.closest('.field').after(note.node);
-  return {
-    show(value) {
-      other = value;
-      note.show();
-    },
-    hide: note.hide,
-  };
+  return note;
 }
 
 /**
@@ -68,7 +64,7 @@ function createFieldNote(field, onSwapped) {
  */
 export function followedFields(kept, id, fields) {
   const typed = keepFields(kept, id, fields);
-  const notes = fields.map((field) => createFieldNote(field, () => field.dispatchEvent(new Event('input', { bubbles: true }))));
+  const notes = fields.map((field, position) => createFieldNote(field, () => typed.swap(position)));
   let told = fields.map(({ value }) => value);
   // One after the other: what is saved here is not taken for what was saved elsewhere.
   let last = Promise.resolve();
@@ -83,7 +79,8 @@ export function followedFields(kept, id, fields) {
       const saved = last.then(async () => {
         told = await job();
         typed.saved(told);
-        notes.forEach((note) => note.hide());
+        // What was typed and is not shown is not saved either: the way back to it stays.
+        notes.forEach((note, position) => typed.isSwapped(position) || note.hide());
       });
       last = saved.catch(() => {});
       return saved;
@@ -94,7 +91,7 @@ export function followedFields(kept, id, fields) {
         const values = await ask();
         typed.follow(values).forEach((isOther, position) => {
           if (!isOther) notes[position].hide();
-          else if (values[position] !== told[position]) notes[position].show(values[position]);
+          else if (values[position] !== told[position]) notes[position].show(typed.isSwapped(position));
         });
         told = values;
       }).catch(() => {});

@@ -21,6 +21,8 @@ import { element, setHidden } from '../ui/dom.js';
 import { shortcutList } from '../app/shortcuts/list.js';
 
 const FIRST = 'account';
+/** Of these no changes are told, and they are short: asked for again, they lose nothing that is shown. */
+const UNTOLD = new Set(['devices', 'tokens', 'tool-servers']);
 
 function mountShortcuts(section) {
   const characters = section.querySelector('#character-keys');
@@ -138,7 +140,10 @@ export function mountSettings({ api, bootstrap, kept }) {
   addEventListener('keydown', (event) => {
     if (shortcutOf(event) === 'help' && !document.querySelector('dialog[open]')) location.hash = 'shortcuts';
   });
-  // Of tokens, devices and tool servers no changes are told: who comes back from another tab sees them as they are now.
-  document.addEventListener('visibilitychange', () => document.hidden || mount(shown(), sections.get(shown()), { isBehind: true }));
+  // Who comes back from another tab sees these as they are now.
+  document.addEventListener('visibilitychange', () => {
+    const name = shown();
+    if (!document.hidden && UNTOLD.has(name)) mount(name, sections.get(name), { isBehind: true });
+  });
   show({ moved: false });
 }

@@ -4,7 +4,7 @@ import { settingsStrings } from '../strings/en/settings.js';
 import { shortTime } from '../core/words/times.js';
 import { attempt } from '../ui/notices/attempts.js';
 import { confirmAction } from '../ui/controls/dialog.js';
-import { element, setHidden } from '../ui/dom.js';
+import { element, inRow, setHidden } from '../ui/dom.js';
 import { showToast } from '../ui/notices/toast.js';
 import { fill, onSubmit, record, records } from './records.js';
 import { bodyOf, USUAL_HEADER } from './tool_servers_model.js';
@@ -13,11 +13,11 @@ const words = settingsStrings.toolServers;
 const find = (id) => document.getElementById(id);
 
 /** Under a server: why it does not answer, and what its tools are. */
-function partsOf({ state, reason, checked_at: since, tools }, { isTold }) {
+function partsOf({ name: server, state, reason, checked_at: since, tools }, { isTold, isUnfolded }) {
   const failed = state === 'failed' && element('p', { class: 'settings-state is-failed', role: isTold ? 'alert' : null, text: words.failed(words.reasons[reason], shortTime(since)) });
   const each = ({ name, description }) => element('li', {}, element('code', { text: name }), description ? ` ${description}` : '');
-  const offered = tools.length > 0 && element('details', { class: 'tool-server-tools' },
-    element('summary', { text: words.tools(tools.length) }), element('ul', { dir: 'auto' }, ...tools.map(each)));
+  const offered = tools.length > 0 && element('details', { class: 'tool-server-tools', open: isUnfolded },
+    element('summary', { text: words.tools(tools.length), ...inRow(words.tools(tools.length), server) }), element('ul', { dir: 'auto' }, ...tools.map(each)));
   return [failed, offered].filter(Boolean);
 }
 
@@ -37,6 +37,8 @@ export function mountToolServers(section, { settings }) {
     return isOn ? words.states[state] : words.isOff;
   }
 
+  const shownRow = ({ name }) => [...place.querySelectorAll('[data-server]')].find((node) => node.dataset.server === name);
+
   /** @param {{isTold?: boolean}} [how] `isTold`: somebody waits for what becomes of it */
   function row(server, { isTold = false } = {}) {
     const { name, url, headers, is_on: isOn } = server;
@@ -46,14 +48,15 @@ export function mountToolServers(section, { settings }) {
       { label: words.remove, onAct: () => remove(name) },
     ];
     const note = [url, ...headers.map(words.isSet)].join(' · ');
-    const node = record({ name, badges: [badgeOf(server)], note, parts: partsOf(server, { isTold }), actions: isOpen ? actions : actions.slice(2) });
+    const isUnfolded = Boolean(shownRow(server)?.querySelector('details[open]'));
+    const node = record({ name, badges: [badgeOf(server)], note, parts: partsOf(server, { isTold, isUnfolded }), actions: isOpen ? actions : actions.slice(2) });
     node.dataset.server = name;
     return node;
   }
 
   /** Shows one server anew. Its button that has the focus keeps it. */
   function refresh(server, how) {
-    const old = [...place.querySelectorAll('[data-server]')].find((node) => node.dataset.server === server.name);
+    const old = shownRow(server);
     if (!old) return;
     const at = [...old.querySelectorAll('button')].indexOf(document.activeElement);
     const now = row(server, how);

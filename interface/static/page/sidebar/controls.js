@@ -1,6 +1,7 @@
 /** The sidebar's buttons, menus, filter and sections. What they do is loaded when the pointer or a key first asks for it. */
 
 import { bring } from '../core/api.js';
+import { composes } from '../core/typing.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { once } from '../ui/assets.js';
 import { tellFailure } from '../ui/notices/attempts.js';
@@ -17,7 +18,7 @@ const tell = (error, again) => tellFailure(error, { failed: shellStrings.sidebar
  * @param {import('./tree_model.js').TreeModel} parts.model
  * @param {object} parts.sidebar what is done to the sidebar itself
  * @returns {{conversationMenu: (id: string) => Promise<object>, command: (job: (commands: object) => any) => Promise<void>, drawSections: () => void,
- *            shelvesChanged: (...sections: string[]) => void, workspacesChanged: () => void}} `command` does a job with the sidebar's commands
+ *            shelvesChanged: (...sections: string[]) => void, workspacesChanged: () => void, matchesChanged: (conversations: Map<string, object>) => void}} `command` does a job with the sidebar's commands
  */
 export function mountControls({ api, store, events, domain, model, sidebar }) {
   const loadCommands = once(async () => {
@@ -46,6 +47,17 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
     return command((commands) => jQuery.vakata.context.show(jQuery(anchor), place, itemsOf(commands)));
   }
 
+  /** A match may be one that no list has: of the archive. */
+  async function showMatchMenu(id, anchor, place) {
+    try {
+      if (!store.conversation(id)) await sidebar.fetch(id);
+    } catch (error) {
+      tell(error, () => showMatchMenu(id, anchor, place));
+      return;
+    }
+    on.onMenu(id, anchor, place);
+  }
+
   const on = {
     onOpen: sidebar.open,
     isOpen: (id) => store.isShown(id),
@@ -68,7 +80,7 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
       model,
       onConversation: sidebar.open,
       onWorkspace: sidebar.showWorkspace,
-      onMenu: (id, place, anchor) => on.onMenu(id, anchor, place),
+      onMenu: (id, place, anchor) => showMatchMenu(id, anchor, place),
     });
     if (filter.value) filter.dispatchEvent(new Event('input'));
     if (isEntered) filter.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
@@ -89,13 +101,16 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   events.on('workspaces:collapse', sidebar.collapse);
   const filter = document.getElementById('sidebar-filter');
   for (const type of ['focus', 'input']) filter.addEventListener(type, filterTyped);
-  filter.addEventListener('keydown', ({ key }) => {
-    isEntered = key === 'Enter';
+  filter.addEventListener('keydown', (event) => {
+    isEntered = event.key === 'Enter' && !composes(event);
+  });
+  filter.addEventListener('blur', () => {
+    isEntered = false;
   });
   document.getElementById('sidebar').addEventListener('pointerenter', () => loadCommands().catch(() => {}), { once: true });
 
   const conversationMenu = async (id) => (await loadCommands()).menuOf({ kind: 'conversation', id }, [id]);
 
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });
-  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed, workspacesChanged: () => matches?.workspacesChanged() };
+  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed, workspacesChanged: () => matches?.workspacesChanged(), matchesChanged: (now) => matches?.conversationsChanged(now) };
 }

@@ -24,6 +24,14 @@ export function scrollWhileDragging(scroller, $) {
   let pointer = null;
   let frame = 0;
 
+  /** The rows have moved under the pointer: jsTree looks where it is when it hears that it moves, and drops onto the row that it saw last. */
+  function lookAgain() {
+    if (!pointer) return;
+    const { x, y } = pointer;
+    const under = document.elementFromPoint(x, y) ?? document.documentElement;
+    under.dispatchEvent(new MouseEvent('mousemove', { clientX: x, clientY: y, bubbles: true }));
+  }
+
   function scroll() {
     frame = 0;
     const view = scroller.getBoundingClientRect();
@@ -31,9 +39,12 @@ export function scrollWhileDragging(scroller, $) {
     const by = scrolledBy(pointer.y, view);
     const before = scroller.scrollTop;
     scroller.scrollTop += by;
-    if (scroller.scrollTop !== before) frame = requestAnimationFrame(scroll);
+    // What is told by that asks for the next frame.
+    if (scroller.scrollTop !== before) lookAgain();
   }
 
+  // Also by the wheel.
+  scroller.addEventListener('scroll', lookAgain);
   $(document)
     .on('dnd_move.vakata', (_event, { event }) => {
       pointer = { x: event.clientX, y: event.clientY };

@@ -4,7 +4,7 @@
  */
 
 import { formatAddress } from '../core/address.js';
-import { shownTitle } from '../core/words/conversation_title.js';
+import { listedTitle } from '../core/words/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
 import { composes } from '../core/typing.js';
@@ -60,7 +60,8 @@ function moveFocus(event, { input, list }) {
  * @param {(conversationId: string) => void} parts.onConversation
  * @param {(workspaceId: string) => void} parts.onWorkspace
  * @param {(conversationId: string, place: {x: number, y: number}, anchor: HTMLElement) => void} parts.onMenu a menu was asked for on a match
- * @returns {{workspacesChanged: () => void}} `workspacesChanged` finds the workspaces anew
+ * @returns {{workspacesChanged: () => void, conversationsChanged: (now: Map<string, object|undefined>) => void}} `workspacesChanged` finds the
+ *   workspaces anew; `conversationsChanged` shows conversations as they are now, undefined for one that was deleted
  */
 export function mountFilter({ api, domain, model, onConversation, onWorkspace, onMenu }) {
   const words = shellStrings.filter;
@@ -96,22 +97,29 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     return matchRow({ href: '#', iconName: 'folder', title, note: words.workspace, onChoose });
   }
 
-  function conversationRow({ conversation_id: id, title: given }) {
-    const title = shownTitle(given);
+  function conversationRow({ conversation_id: id, ...named }) {
     const onChoose = () => onConversation(id);
-    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title, onChoose });
+    const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: '', onChoose });
     row.addEventListener('contextmenu', (event) => {
       event.preventDefault();
       onMenu(id, { x: event.pageX, y: event.pageY }, row);
     });
-    const dots = element('button', { class: 'sidebar-row-menu', type: 'button', 'aria-haspopup': 'menu', 'aria-label': shellStrings.sidebar.actionsOf(title) }, icon('three-dots'));
+    const dots = element('button', { class: 'sidebar-row-menu', type: 'button', 'aria-haspopup': 'menu' }, icon('three-dots'));
     dots.addEventListener('click', () => {
       const { left: x, bottom: y } = dots.getBoundingClientRect();
       onMenu(id, { x, y }, dots);
     });
     row.className = 'sidebar-row filter-row';
     row.append(dots);
-    return row;
+
+    function call(conversation) {
+      const title = listedTitle(conversation);
+      row.querySelector('.filter-match-title').textContent = title;
+      dots.setAttribute('aria-label', shellStrings.sidebar.actionsOf(title));
+    }
+
+    call(named);
+    return { id, row, call };
   }
 
   function tagRow({ tag, conversation_count: count }) {
@@ -127,7 +135,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     const { query, tags, conversations, hasMore } = shown;
     const workspaces = query.startsWith('#') ? [] : model.findWorkspaces(query);
     const hadFocus = list.contains(document.activeElement);
-    replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations);
+    replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations.map(({ row }) => row));
     if (hadFocus && !list.contains(document.activeElement)) (list.querySelector('a') ?? input).focus();
     status.textContent = (hasMore ? words.more : words.matches)(list.childElementCount);
   }
@@ -150,6 +158,15 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     if (shown?.query === input.value.trim()) draw();
   }
 
+  async function conversationsChanged(now) {
+    if (!shown?.conversations.some(({ id }) => now.has(id))) return;
+    await whenReleased();
+    if (shown?.query !== input.value.trim()) return;
+    shown.conversations = shown.conversations.filter(({ id }) => !now.has(id) || now.get(id));
+    for (const { id, call } of shown.conversations) if (now.has(id)) call(now.get(id));
+    draw();
+  }
+
   /** `#trip` finds the conversations that have this tag, and the tags that begin so. */
   async function askTags(query, options) {
     const name = folded(query.slice(1).trim());
@@ -169,6 +186,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     onAnswer: showMatches,
     onError: (error, query) => {
       shown = null;
+      isFirstWanted = false;
       const again = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.sidebar.again });
       again.addEventListener('click', () => {
         input.focus();
@@ -189,6 +207,10 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     status.textContent = words.searching;
     latest.request(query);
   });
+  // Whoever has gone elsewhere is not taken away from there.
+  input.addEventListener('blur', () => {
+    isFirstWanted = false;
+  });
   input.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || composes(event) || list.hidden) return;
     event.preventDefault();
@@ -208,5 +230,5 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     });
   }
 
-  return { workspacesChanged };
+  return { workspacesChanged, conversationsChanged };
 }

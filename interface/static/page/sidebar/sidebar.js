@@ -117,6 +117,9 @@ class Sidebar {
     this.#tellState();
     if (batch.lists || batch.workspaces.size) this.#controls.workspacesChanged();
     this.#showShelves(batch);
+    // One that was not known before is as it was found.
+    const known = [...batch.conversations].filter(([, before]) => before);
+    this.#controls.matchesChanged(new Map(known.map(([id]) => [id, this.#store.conversation(id)])));
     const { openId } = this.#store;
     const isNew = batch.conversations.has(openId) && batch.conversations.get(openId) === undefined;
     this.#draw(reload, redraw, { isOpenNew: isNew });

@@ -66,9 +66,10 @@ export function replaceWithFocus(place, ...nodes) {
   place.replaceChildren(...nodes);
   if (!focused || place.contains(document.activeElement)) return;
   place.tabIndex = -1;
-  const buttons = [...place.querySelectorAll('button:not(:disabled)')];
+  const controls = [...place.querySelectorAll('button:not(:disabled), summary')];
   const name = focused.getAttribute('aria-label');
-  (buttons.find((button) => name && button.getAttribute('aria-label') === name) ?? buttons[0] ?? place).focus();
+  const same = controls.find((control) => name && control.getAttribute('aria-label') === name);
+  (same ?? controls.find((control) => control.matches('button')) ?? place).focus();
 }
 
 /** Milliseconds after which a press is taken for over: of some, such as those that open a list, no end is told. */

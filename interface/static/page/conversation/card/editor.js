@@ -130,9 +130,13 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
     event.stopPropagation();
   }
 
-  /** Opens the field, with what was typed before; the focus goes there for who asked for it. */
+  /** Opens the field, with what was typed before; the focus goes there for who asked for it, also where it is open. */
   function open({ takesFocus }) {
-    if (isOpen()) return;
+    if (!isOpen()) show();
+    if (takesFocus) parts.field.focus();
+  }
+
+  function show() {
     const kept = edits.get(message().message_id);
     basedOn = kept?.basedOn ?? message().text;
     parts = layOut(kept?.text ?? basedOn, isFromUser(message()));
@@ -154,7 +158,6 @@ export function createEditing(body, { message, edits, save, ask, onClose }) {
     body.after(parts.form);
     tellSave();
     follow();
-    if (takesFocus) parts.field.focus();
   }
 
   /** The message may be another one than it was. */

@@ -74,6 +74,7 @@ export function createCardHeader({ message, friendlyId, onSelect, onAction, tran
   function update(shown) {
     box.setAttribute('aria-label', strings.actions.select(shown.message_index));
     copy.setAttribute('aria-label', named(strings.copy.text, shown));
+    edit.setAttribute('aria-label', named(strings.actions.edit, shown));
     menu.setAttribute('aria-label', named(strings.actions.open, shown));
     sender.textContent = senderName(shown, strings.sender);
     badge.update(shown);

@@ -146,22 +146,40 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   let isFilled = false;
   const trial = mountTrial({ settings, kept, openId: () => open });
   const inbox = mountInbox({ settings, openId: () => open, onAnswered: () => show() });
-  /** What the open form would show in the place of what is typed: that the agent was changed elsewhere. */
-  let other = null;
-  const otherNote = createOtherNote(() => {
-    const typed = fields.read();
-    fields.show(other, { keepsSlug: Boolean(agentOf(open)?.is_global) });
-    other = typed;
-    keep();
-  });
+  /** What was typed, while the open form shows the agent as it was saved elsewhere; and what that was changed to, while it does not. */
+  let aside = null;
+  let changed = null;
+  const otherNote = createOtherNote(swap);
   form.querySelector('.settings-buttons').before(otherNote.node);
   const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
   /** What was typed and is not saved; of a page before inboxes, without what these need. */
   const keptForm = (id) => kept.get('form', keptAs(id)) && { ...formOf(agentOf(id), tools), ...kept.get('form', keptAs(id)) };
   const drop = (id) => keptForm(id) && kept.set('form', keptAs(id), null);
 
+  /** What was typed into the open form, also where this shows what was saved. */
+  const typedForm = () => aside ?? fields.read();
+  const showForm = (shown) => fields.show(shown, { keepsSlug: Boolean(agentOf(open)?.is_global) });
+
+  function swap() {
+    const [shown, saved] = [fields.read(), formOf(agentOf(open), tools)];
+    if (aside) {
+      changed = isSameForm(shown, saved) ? null : shown;
+      showForm(aside);
+      aside = null;
+    } else {
+      showForm(changed ?? saved);
+      aside = shown;
+    }
+  }
+
+  /** Nothing else is known of the open form than what it shows. */
+  function forgetOther() {
+    [aside, changed] = [null, null];
+    otherNote.hide();
+  }
+
   function keep() {
-    const typed = fields.read();
+    const typed = typedForm();
     if (isSameForm(typed, formOf(agentOf(open), tools))) drop(open);
     else kept.set('form', keptAs(open), typed);
   }
@@ -170,7 +188,6 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   function turnTo(id) {
     const agent = agentOf(id);
     open = id;
-    otherNote.hide();
     find('agent-form-title').textContent = agent ? words.change(agentName(agent.title)) : words.make;
     setHidden(find('agent-editor'), false);
     setHidden(find('agent-trial'), !agent);
@@ -181,13 +198,15 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   function edit(id) {
     const agent = agentOf(id);
     turnTo(id);
-    fields.show(keptForm(id) ?? formOf(agent, tools), { keepsSlug: Boolean(agent?.is_global) });
+    forgetOther();
+    showForm(keptForm(id) ?? formOf(agent, tools));
     trial.clear();
     if (agent) inbox.show(id);
   }
 
   function close() {
     open = null;
+    forgetOther();
     setHidden(find('agent-editor'), true);
   }
 
@@ -217,22 +236,31 @@ export function mountAgents(section, { api, settings, kept, watch }) {
 
   /** The form of the open agent goes with what was saved elsewhere; what was typed stays. @param {object} before the form as it was saved */
   function followOpen(before) {
-    const [agent, typed] = [agentOf(open), fields.read()];
-    const isTyped = !isSameForm(typed, before);
-    if (!agent) {
-      if (!isTyped) close();
+    const isTyped = !isSameForm(typedForm(), before);
+    if (!agentOf(open)) {
+      if (isTyped) makeAnew();
+      else close();
       return;
     }
-    const now = formOf(agent, tools);
+    const now = formOf(agentOf(open), tools);
     if (isSameForm(now, before)) return;
-    if (isTyped && !isSameForm(typed, now)) {
-      other = now;
-      otherNote.show();
-      return;
-    }
-    if (!isTyped) fields.show(now, { keepsSlug: Boolean(agent.is_global) });
+    if (isSameForm(fields.read(), before)) showForm(now);
     turnTo(open);
+    if (isTyped) keep();
+    if (aside && isSameForm(aside, now)) aside = null;
+    if (isSameForm(typedForm(), now)) forgetOther();
+    else otherNote.show(aside !== null);
+  }
+
+  /** The agent of the open form was deleted elsewhere: what was typed would make a new one. */
+  function makeAnew() {
+    const typed = typedForm();
+    drop(open);
+    turnTo(NEW);
+    forgetOther();
+    showForm(typed);
     keep();
+    showToast(words.deletedElsewhere, { lasting: true });
   }
 
   async function load() {
@@ -282,12 +310,13 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   /** What was typed while it was being saved stays, now for the agent that was saved. */
   function settle(id, saved, sent) {
     agents = [...agents.filter(({ agent_id: each }) => each !== saved.agent_id), saved];
-    const typed = open === id ? fields.read() : keptForm(id) ?? sent;
+    const typed = open === id ? typedForm() : keptForm(id) ?? sent;
     const isSaved = isSameForm(typed, sent);
     drop(id);
     if (!isSaved) kept.set('form', keptAs(saved.agent_id), typed);
     if (open !== id) return;
     turnTo(saved.agent_id);
+    if (!aside) forgetOther();
     fields.showSlug(saved.slug);
     inbox.show(saved.agent_id);
   }

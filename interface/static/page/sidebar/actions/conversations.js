@@ -3,7 +3,7 @@
 import { formatAddress } from '../../core/address.js';
 import { bring } from '../../core/api.js';
 import { copyText } from '../../core/clipboard.js';
-import { shownTitle } from '../../core/words/conversation_title.js';
+import { listedTitle } from '../../core/words/conversation_title.js';
 import { newId } from '../../core/ids.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
@@ -14,6 +14,8 @@ import { createMany } from './bulk.js';
 import { showToast } from '../../ui/notices/toast.js';
 
 const words = shellStrings.conversation;
+/** As the list calls it; of what is gone, nothing is known. */
+const titleIn = (store) => (id) => listedTitle(store.conversation(id) ?? {});
 const FAILED = { failed: shellStrings.sidebar.actionFailed };
 
 /** Copy a reference and say so; where it had to be shown for copying by hand, that is message enough. */
@@ -41,7 +43,7 @@ function offerUndo(message, onAction) {
 /** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
 function createPlacing({ api, store, events, model, sidebar }) {
   const changeMany = createMany(api, () => sidebar.refresh());
-  const titleOf = (id) => shownTitle(store.conversation(id)?.title);
+  const titleOf = titleIn(store);
   /** Conversations have other fields now: everybody hears of all of them at once. */
   const change = (ids, fields) => store.update(() => ids.forEach((id) => store.changeConversation(id, fields)));
 
@@ -85,7 +87,7 @@ function createPlacing({ api, store, events, model, sidebar }) {
     const known = new Map(ids.map((id) => [id, store.conversation(id)]));
     const open = ids.find((id) => id === store.openId);
     const thrownAway = async (done) => {
-      const message = done.length === 1 ? words.deleted(shownTitle(known.get(done[0])?.title)) : words.deletedMany(done.length);
+      const message = done.length === 1 ? words.deleted(listedTitle(known.get(done[0]) ?? {})) : words.deletedMany(done.length);
       if (done.includes(store.openId)) events.emit('conversation:open', { conversationId: null });
       store.update(() => done.forEach((id) => store.removeConversation(id)));
       await sidebar.drawn();
@@ -113,7 +115,7 @@ function createPlacing({ api, store, events, model, sidebar }) {
 
 /** @param {Parts} parts */
 export function createConversationActions({ api, store, events, model, sidebar }) {
-  const titleOf = (id) => shownTitle(store.conversation(id)?.title);
+  const titleOf = titleIn(store);
 
   async function rename(id) {
     const value = store.conversation(id)?.title ?? '';

@@ -75,6 +75,7 @@ export const settingsStrings = fill(english, {
     deleteTitle: (title) => `„${title}“ löschen?`,
     deleteText: 'Er antwortet nicht mehr. Seine Antworten bleiben.',
     deleteConfirm: 'Agent löschen',
+    deletedElsewhere: 'Dieser Agent wurde anderswo gelöscht. Was du hier geschrieben hast, wird beim Speichern ein neuer.',
     asking: 'Wird gefragt …',
     answeredIn: (seconds) => `Geantwortet in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Unterhaltung öffnen',

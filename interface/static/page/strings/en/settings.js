@@ -75,6 +75,7 @@ export const settingsStrings = {
     deleteTitle: (title) => `Delete “${title}”?`,
     deleteText: 'It answers no more. Its answers stay.',
     deleteConfirm: 'Delete agent',
+    deletedElsewhere: 'This agent was deleted elsewhere. What you typed here makes a new one when you save it.',
     asking: 'Asking…',
     answeredIn: (seconds) => `Answered in ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Open the conversation',

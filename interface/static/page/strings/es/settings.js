@@ -75,6 +75,7 @@ export const settingsStrings = fill(english, {
     deleteTitle: (title) => `¿Eliminar «${title}»?`,
     deleteText: 'Ya no responderá. Sus respuestas se conservan.',
     deleteConfirm: 'Eliminar agente',
+    deletedElsewhere: 'Este agente se eliminó en otro lugar. Lo que has escrito aquí se guarda como un agente nuevo.',
     asking: 'Preguntando…',
     answeredIn: (seconds) => `Respondió en ${number(Math.round(seconds * 10) / 10)} s.`,
     conversation: 'Abrir la conversación',

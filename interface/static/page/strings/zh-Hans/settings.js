@@ -75,6 +75,7 @@ export const settingsStrings = fill(english, {
     deleteTitle: (title) => `删除“${title}”？`,
     deleteText: '它将不再回答。它的回答会保留。',
     deleteConfirm: '删除智能体',
+    deletedElsewhere: '此智能体已在别处删除。保存后，你在此输入的内容会成为一个新的智能体。',
     asking: '正在询问…',
     answeredIn: (seconds) => `用时 ${number(Math.round(seconds * 10) / 10)} 秒。`,
     conversation: '打开对话',

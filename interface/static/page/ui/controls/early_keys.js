@@ -8,14 +8,16 @@ let timer = null;
 /** The field in which an input method composes text, as it was before; null while none does. */
 let composing = null;
 
+/** What these do, they would do to the field that has the focus until then: a message must not be sent by the Enter that was meant for a list. */
+const IDLE_KEYS = new Set(['Enter', 'Escape', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']);
+
 const isCommand = (event) => (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState('AltGraph');
 
 function hold(event) {
   if (event.isComposing || isCommand(event)) return;
   if (event.key.length === 1) held += event.key;
   else if (event.key === 'Backspace') held = held.slice(0, -1);
-  // A message must not be sent by the Enter that was meant for a list.
-  else if (event.key !== 'Enter') return;
+  else if (!IDLE_KEYS.has(event.key)) return;
   event.preventDefault();
   event.stopPropagation();
 }

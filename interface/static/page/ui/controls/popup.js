@@ -76,8 +76,8 @@ export async function fillPopup(content, ask, { show, failed }) {
   }
 }
 
-/** Whether something floats over the page that keys are for: a dialog, a popup, a menu of the sidebar. */
-export const isSomethingOver = () => document.querySelector('dialog[open], [popover]:popover-open:not(#toasts), .vakata-context') !== null;
+/** Whether something floats over the page that keys are for: a dialog, a popup, a menu of the sidebar, rows that are dragged there. */
+export const isSomethingOver = () => document.querySelector('dialog[open], [popover]:popover-open:not(#toasts), .vakata-context, #vakata-dnd') !== null;
 
 /** @param {HTMLElement} popup */
 export function hidePopup(popup) {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { keepFields } from '../../interface/static/page/ui/controls/kept_fields.js';
+import { createMemory, settled } from './fake_kept.mjs';
+
+const FORM = ['form', 'about'];
+
+/** A form in a tab, its fields filled with what is stored. `type` does what a person does. */
+async function openForm(memory, ...values) {
+  const kept = await memory.openTab();
+  const fields = values.map((value) => Object.assign(new EventTarget(), { value }));
+  const typed = keepFields(kept, FORM[1], fields);
+  typed.restore();
+  return {
+    fields, typed,
+    kept: () => kept.get(...FORM),
+    shown: () => fields.map(({ value }) => value),
+    type(position, value) {
+      fields[position].value = value;
+      fields[position].dispatchEvent(new Event('input'));
+    },
+  };
+}
+
+test('what was typed is kept while what is stored is shown, whatever is stored meanwhile', async () => {
+  const memory = createMemory();
+  const form = await openForm(memory, 'Ada', 'brief');
+  form.type(0, 'Ada Lovelace');
+  assert.deepEqual(form.typed.follow(['Countess', 'long']), [true, false]);
+  form.typed.swap(0);
+  form.typed.follow(['Lady', 'long']);
+  assert.deepEqual([form.shown(), form.kept(), form.typed.isSwapped(0)], [['Lady', 'long'], ['Ada Lovelace', 'long'], true]);
+  form.type(0, 'Lady Ada');
+  assert.deepEqual(form.typed.follow(['Augusta', 'long']), [true, false]);
+  form.typed.swap(0);
+  assert.deepEqual(form.shown(), ['Ada Lovelace', 'long']);
+  form.typed.swap(0);
+  assert.deepEqual([form.shown(), form.kept()], [['Lady Ada', 'long'], ['Ada Lovelace', 'long']]);
+  form.typed.saved(['Lady Ada', 'long']);
+  await settled();
+  const reloaded = await openForm(memory, 'Lady Ada', 'long');
+  assert.deepEqual(reloaded.shown(), ['Ada Lovelace', 'long']);
+});
+
+test('what was typed and is stored elsewhere is no other value any more', async () => {
+  const form = await openForm(createMemory(), 'Ada');
+  form.type(0, 'Lady');
+  form.typed.follow(['Countess']);
+  form.typed.swap(0);
+  assert.deepEqual([form.typed.follow(['Lady']), form.shown(), form.typed.isSwapped(0), form.kept()], [[false], ['Lady'], false, null]);
+});
+
+test('a tab in which nothing was typed leaves what another one keeps', async () => {
+  const memory = createMemory();
+  const [writing, idle] = [await openForm(memory, 'Ada'), await openForm(memory, 'Ada')];
+  writing.type(0, 'Ada Lovelace');
+  await settled();
+  idle.typed.follow(['Countess']);
+  await settled();
+  assert.deepEqual([idle.shown(), writing.kept()], [['Countess'], ['Ada Lovelace']]);
+  writing.type(0, 'Ada');
+  writing.typed.saved(['Ada']);
+  assert.equal(writing.kept(), null);
+});
