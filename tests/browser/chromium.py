@@ -114,6 +114,7 @@ class SharedContext:
         for page in self.context.pages:
             if page is not self._kept:
                 page.close()
+        assert not self._kept.evaluate("'__pwClock' in globalThis"), "a clock stays: open the page with own_clock=True"
         self.context.unroute_all()
         self.context.set_offline(False)
         self.context.clear_cookies()
@@ -128,8 +129,9 @@ class PageOpener:
 
     The page has the client's session, may use the clipboard, and takes what is typed once it is returned. options:
     viewport, color_scheme and reduced_motion, or any other option of a browser context. The first client of the shared
-    server gets the shared context; whoever comes beside it, uses another server, needs another option or an empty cache
-    gets a context of their own.
+    server gets the shared context; whoever comes beside it, uses another server, needs another option, an empty cache or
+    a clock of their own (`Page.clock`, which is that of the context and can't be taken away again) gets a context of
+    their own.
 
     Pages have no service worker, since tests could not answer or count what goes through it; those about the worker
     itself ask for `service_workers="allow"`.
@@ -141,10 +143,18 @@ class PageOpener:
     stack: ExitStack
     _owner: Client | None = field(default=None, init=False)
 
-    def __call__(self, client: Client, path: str = "/interface/", *, empty_cache: bool = False, **options: Any) -> Page:
+    def __call__(
+        self,
+        client: Client,
+        path: str = "/interface/",
+        *,
+        empty_cache: bool = False,
+        own_clock: bool = False,
+        **options: Any,
+    ) -> Page:
         viewport = options.pop("viewport", VIEWPORT)
         media = {name: options.pop(name) for name in ("color_scheme", "reduced_motion") if name in options}
-        if options or empty_cache:
+        if options or empty_cache or own_clock:
             context = self._own_context(client, viewport=viewport, **options)
         else:
             context = self._shared_context(client) or self._own_context(client)

@@ -35,7 +35,7 @@ def test_the_title_of_a_conversation_comes_also_when_its_first_answer_ends_out_o
     expect(body(page, 2)).to_have_text("Under")
     page.get_by_role("link", name="Growing tomatoes").click()
     expect(body(page, 1)).to_have_text("How much water?")
-    expect(SidebarPage(page).row("(untitled)")).to_have_count(1)
+    expect(SidebarPage(page).row("How much light?")).to_have_count(1)
 
     shared_model.release()
     for window in (page, other):

@@ -32,7 +32,7 @@ def test_messages_of_earlier_days_say_their_day(person: Client, open_page: OpenP
     # Where no day ends while this runs.
     zone = "UTC" if 1 <= datetime.datetime.now(tz=datetime.UTC).hour < 23 else "America/Lima"
     path = hold_talk(person, "Growing tomatoes", "How much water?").path
-    page = open_page(person, path, empty_cache=True, timezone_id=zone)
+    page = open_page(person, path, own_clock=True, timezone_id=zone)
     time = card(page, 2).locator("time.message-time")
     expect(time).to_have_text(re.compile(r"^[^,]+$"))
     said = time.inner_text()
@@ -43,7 +43,7 @@ def test_messages_of_earlier_days_say_their_day(person: Client, open_page: OpenP
 def test_a_model_that_is_ready_is_asked_about_now_and_then_when_somebody_comes_back(
     person: Client, open_page: OpenPage
 ) -> None:
-    page = open_page(person, empty_cache=True)
+    page = open_page(person, own_clock=True)
     models = person.get("/models").json()
     failed = {**models, "main": {"name": "big", "phase": "failed", "progress": None, "detail": "no room"}}
     asked = list[str]()

@@ -171,7 +171,7 @@ def test_keys_are_for_the_message_again_where_the_palette_does_not_come(
 def test_what_is_typed_for_a_field_that_does_not_come_is_seen_after_a_while(
     open_page: OpenPage, person: Client
 ) -> None:
-    page = open_page(person)
+    page = open_page(person, own_clock=True)
     page.clock.install()
     page.locator("#composer-input").focus()
     held: list[Route] = []
