@@ -129,9 +129,8 @@ class PageOpener:
 
     The page has the client's session, may use the clipboard, and takes what is typed once it is returned. options:
     viewport, color_scheme and reduced_motion, or any other option of a browser context. The first client of the shared
-    server gets the shared context; whoever comes beside it, uses another server, needs another option, an empty cache or
-    a clock of their own (`Page.clock`, which is that of the context and can't be taken away again) gets a context of
-    their own.
+    server gets the shared context; who comes beside it, uses another server, or needs another option, an empty cache
+    or a clock of their own (`Page.clock` is that of the context, and stays) gets a context of their own.
 
     Pages have no service worker, since tests could not answer or count what goes through it; those about the worker
     itself ask for `service_workers="allow"`.
