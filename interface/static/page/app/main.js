@@ -100,7 +100,7 @@ const mayFind = ({ target }, { store }) =>
   store.activeId !== null && !document.documentElement.dataset.panel && !target.closest?.('.find-bar');
 
 /** What is typed next is meant for the field that these bring. */
-const BRINGS_FIELD = ['palette', 'beside', 'search'];
+const BRINGS_FIELD = ['find', 'palette', 'beside', 'search'];
 
 /** What keys do is loaded with the first that does something. */
 function offerShortcuts(page) {
@@ -123,12 +123,9 @@ function offerShortcuts(page) {
     const isBrowsers = (name === 'find' && !mayFind(event, page)) || (name === 'otherSide' && page.store.besideId === null);
     if (!name || isDialogOpen() || isBrowsers) return;
     event.preventDefault();
-    // What is typed next is meant for the bar, so that it can't wait to be loaded.
+    if (BRINGS_FIELD.includes(name)) holdKeys();
     if (name === 'find') page.events.emit('find:open');
-    else {
-      if (BRINGS_FIELD.includes(name)) holdKeys();
-      run(name);
-    }
+    else run(name);
   });
   document.getElementById('find-toggle').addEventListener('click', () => page.events.emit('find:open'));
   for (const [id, name] of [['open-palette', 'palette'], ['open-shortcuts', 'help']]) {

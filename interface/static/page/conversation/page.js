@@ -14,7 +14,7 @@ import { createMessageActions } from './transcript/actions.js';
 import { createSelection } from './transcript/selection.js';
 import { Transcript } from './transcript/transcript.js';
 import { createPins, emptyState, isGone, loadingFailure, withDetails } from './transcript/states.js';
-import { openFindBar } from './find/bar.js';
+import { findIn } from './find/find.js';
 import { followMessages } from './following.js';
 import { createGuide } from './guide.js';
 import { createHeader } from './header.js';
@@ -425,7 +425,7 @@ export class ConversationPage {
 
   #follow() {
     this.#events.on('composer:focus', () => this.#composer.focus());
-    this.#events.on('find:open', () => this.#conversation && openFindBar(this.#page));
+    this.#events.on('find:open', () => this.#conversation && findIn(this.#page));
     this.#events.on('changes:lost', () => this.#catchUp());
     this.#store.subscribe(({ conversations }) => {
       this.#retitle(conversations);

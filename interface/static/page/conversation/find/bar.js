@@ -3,6 +3,7 @@
 import { composes } from '../../core/typing.js';
 import { strings } from '../../strings/en/conversation.js';
 import { attempt } from '../../ui/notices/attempts.js';
+import { releaseKeys } from '../../ui/controls/early_keys.js';
 import { element } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
 import { Findings, withShown } from './find_model.js';
@@ -53,6 +54,7 @@ class FindBar {
     this.#observer.observe(this.#page.container, { childList: true, subtree: true, characterData: true });
     this.#input.focus();
     this.#input.select();
+    releaseKeys(this.#input);
     if (this.#input.value) this.#search();
   }
 
