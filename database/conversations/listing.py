@@ -23,6 +23,7 @@ from sqlalchemy import (
     cast,
     exists,
     func,
+    literal_column,
     or_,
     select,
     tuple_,
@@ -63,6 +64,12 @@ _COLUMNS: list[ColumnElement[Any]] = [
     _c.stateless,
     _c.pinned_at,
     joined_tags(),
+]
+# Of these, what no tree shows is not read for a brief list: summaries may be long.
+_UNREAD = ("created_at", "running_summary", "settings")
+_BRIEF_COLUMNS = [
+    literal_column("'{}'" if name == "settings" else "''") if name in _UNREAD else column
+    for name, column in zip(ConversationListRow._fields, _COLUMNS, strict=False)
 ]
 # For a page: where the whole place is joined, PostgreSQL may read everybody's places to find those of fifty rows.
 _PLACE_OF_ROW = (
@@ -141,8 +148,11 @@ def list_conversation_items(
 def list_brief_items(
     *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """`list_conversations` in the shape of `brief_shape`, with the ids of the answers that are being written."""
-    rows, cursor = list_conversations(database=database, user_email=user_email, domain=domain, **page)
+    """`list_conversations` in the shape of `brief_shape`, with the ids of the answers that are being written.
+
+    No summaries are read.
+    """
+    rows, cursor = _listed(ConversationListRow, database, user_email, domain, is_brief=True, **page)
     running: dict[str, list[str]] = {}
     with database.reading() as connection:
         for conversation_id, message_id in _RUNNING.rows(connection, owner=user_email):
@@ -151,7 +161,13 @@ def list_brief_items(
 
 
 def _listed(
-    make: Callable[..., T], database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
+    make: Callable[..., T],
+    database: Database,
+    user_email: str,
+    domain: str,
+    *,
+    is_brief: bool = False,
+    **page: Unpack[ListPage],
 ) -> tuple[list[T], str | None]:
     limit, cursor = page.get("limit"), page.get("cursor")
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
@@ -172,6 +188,7 @@ def _listed(
             limited="at_most" in wanted,
             spellings=len(spellings),
             placed=None if place is None else "default" if place == default_id else "stored",
+            is_brief=is_brief,
         )
         with pipelined(connection):
             ask_names = _NAMES.asked(connection, owner=user_email, in_domain=domain)
@@ -216,6 +233,7 @@ def _page(
     limited: bool,
     spellings: int,
     placed: Literal["default", "stored"] | None,
+    is_brief: bool,
 ) -> Prepared:
     """The statement of one kind of page, built once. archived: whether to include those; None: only those.
 
@@ -224,7 +242,7 @@ def _page(
     """
     is_joined = placed is not None or not limited
     query = (
-        select(*_COLUMNS, _place.workspace_id if is_joined else _PLACE_OF_ROW)
+        select(*(_BRIEF_COLUMNS if is_brief else _COLUMNS), _place.workspace_id if is_joined else _PLACE_OF_ROW)
         .select_from(_PLACE if is_joined else conversations)
         .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
         .where(_c.expires_at.is_(None))

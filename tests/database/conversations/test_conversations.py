@@ -147,6 +147,16 @@ def test_a_list_takes_two_queries_however_long_it_is(database: Database, stateme
     assert (len(rows), len(seen)) == (count, 2)
 
 
+def test_a_brief_list_reads_no_summaries(database: Database, statements: Any) -> None:
+    make(database)
+    whole, brief = listing.list_conversations, listing.list_brief_items
+    for reads_them, read in ((True, whole), (False, brief)):
+        with statements() as seen:
+            rows, _ = read(database=database, user_email=ANN, domain="assistant")
+        assert len(rows) == 1
+        assert any("running_summary" in statement for statement in seen) is reads_them
+
+
 def test_archived_conversations_are_listed_when_asked_for(database: Database) -> None:
     row = make(database, title="old")
     conversations.update_conversation(
