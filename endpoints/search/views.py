@@ -46,7 +46,7 @@ class Memories:
             return Page()
         try:
             api = knowledge()
-            claims, warnings = _found(api, wanted, most=end + 1)
+            claims, warnings = _found(api, wanted)
             described = described_all(api, claims[begin:end])
         except KnowledgeError:
             log.warning("a search goes on without memories", exc_info=True)
@@ -69,22 +69,19 @@ class Memories:
         return Page(results=results, next=str(end) if len(claims) > end else None, warnings=shown_warnings)
 
 
-def _found(api: StructuredAPI, wanted: Wanted, *, most: int) -> tuple[list[Claim], Sequence[str]]:
+def _found(api: StructuredAPI, wanted: Wanted) -> tuple[list[Claim], Sequence[str]]:
     """The memories that are meant, best first, and warnings.
 
-    Quoted words are meant as they are. What is asked for by meaning is near it, or says some of it. The time of a
-    memory is that of its last change.
+    Quoted words are meant as they are. Whatever else is asked for, a memory says some of it or means something near it:
+    the nearest of all may have nothing to do with it. The time of a memory is that of its last change.
     """
     query = wanted.query
     by_words = wanted.mode == "words" or (wanted.mode == "auto" and query.exact)
-    by_meaning = wanted.mode == "meaning"
-    # What does not fit is left out afterwards.
-    most = MOST_FOUND if by_words or by_meaning or query.excluded else most
     when = {"updated_after": query.after, "updated_before": query.before}
-    found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=most, filters=when)
-    claims = [result.claim for result in unwrap(found) if not by_meaning or is_near(result)]
-    fitting = [each for each in claims if _fits(each, query, says_all=by_words)]
-    return fitting, found.warnings
+    # What does not fit is left out afterwards.
+    found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=MOST_FOUND, filters=when)
+    claims = [result.claim for result in unwrap(found) if is_near(result)]
+    return [each for each in claims if _fits(each, query, says_all=by_words)], found.warnings
 
 
 def _fits(claim: Claim, query: SearchQuery, *, says_all: bool) -> bool:

@@ -51,7 +51,8 @@ def found(person: Person, q: str, kind: str, mode: str = "meaning") -> list[str]
 def test_two_words_find_the_conversations_and_memories_that_mean_them_and_no_others(ada: Person) -> None:
     assert found(ada, "car colour", "conversation") == ["Repairs of the vehicle"]
     assert found(ada, "car colour", "memory") == ["My automobile is red"]
-    assert found(ada, "weather tomorrow", "memory") == []
+    for mode in ("auto", "meaning"):
+        assert found(ada, "weather tomorrow", "memory", mode) == []
     assert found(ada, "weather tomorrow", "conversation") == []
     assert ada.get("/conversations/autocomplete?q=car+colour").json == []
     assert ada.get("/pkb/autocomplete?q=car+colour").json["memories"] == []
