@@ -139,10 +139,14 @@ class DiskItem(Shape):
 
 
 class ServerHealth(Shape):
-    """How the server is. ready: as `/readyz` says. processes: those that do upkeep, where several share the store."""
+    """How the server is. ready: as `/readyz` says. processes: those that do upkeep, where several share the store.
+
+    version: of the program. page: of the page's files, as `X-Anaphora-Version` says.
+    """
 
     ready: Readiness
     version: str
+    page: str
     python: str
     engine: str
     process: str
