@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: 'Passwort-Link erstellt',
       password_set: 'Passwort gesetzt',
       token_made: 'Token erstellt',
+      token_revoked: 'Token widerrufen',
+      sessions_ended: 'Sitzungen beendet',
       invitation_made: 'Einladung erstellt',
       invitation_withdrawn: 'Einladung zurückgezogen',
       identity_connected: 'Anmeldung über den Anbieter verbunden',

@@ -91,6 +91,8 @@ export const administrationStrings = {
       password_link_made: 'Password link made',
       password_set: 'Password set',
       token_made: 'Token made',
+      token_revoked: 'Token revoked',
+      sessions_ended: 'Sessions ended',
       invitation_made: 'Invitation made',
       invitation_withdrawn: 'Invitation withdrawn',
       identity_connected: 'Login by the provider connected',

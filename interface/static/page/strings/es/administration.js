@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: 'Enlace de contraseña creado',
       password_set: 'Contraseña cambiada',
       token_made: 'Token creado',
+      token_revoked: 'Token revocado',
+      sessions_ended: 'Sesiones cerradas',
       invitation_made: 'Invitación creada',
       invitation_withdrawn: 'Invitación retirada',
       identity_connected: 'Inicio de sesión del proveedor conectado',

@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: '生成密码链接',
       password_set: '设置密码',
       token_made: '创建令牌',
+      token_revoked: '撤销令牌',
+      sessions_ended: '结束会话',
       invitation_made: '创建邀请',
       invitation_withdrawn: '撤回邀请',
       identity_connected: '连接提供方登录',
