@@ -291,9 +291,8 @@ _BROKEN = say("lookup_fault")
 
 def running(turn: Turn) -> RunningTurn:
     """What of a conversation is no part of what `turn` may refer to."""
-    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
     return RunningTurn(
-        message_ids=frozenset(own),
+        message_ids=turn.message_ids,
         chars=len(turn.text),
         is_given_documents=not turn.opens_documents,
         is_of_model=turn.is_of_model,
