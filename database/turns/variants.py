@@ -165,7 +165,7 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
 
 
 def _answers_before(connection: Connection, question: MessageRow, answer: MessageRow) -> tuple[dict[str, Any], ...]:
-    """What others answered to the question before this answer, in order: `{text, config, short_id, message_id}` each."""
+    """What others answered to the question before it, in order: `{text, config, short_id, message_id}` each."""
     if answer.ordinal <= question.ordinal + 1:
         return ()
     said = select(messages.c.text, messages.c.config, activities.c.short_id, messages.c.message_id)
