@@ -69,7 +69,7 @@ export const administrationStrings = {
   health: {
     parts: { status: 'All together', store: 'Store', knowledge: 'Memories', model: 'Main model', broker: 'Valkey' },
     states: {
-      ready: 'ready', degraded: 'restricted', not_ready: 'not ready', ok: 'in order', failed: 'failed', damaged: 'damaged', none: 'not set up', waiting: 'waiting', fetching: 'being fetched', loading: 'being loaded',
+      ready: 'ready', degraded: 'restricted', not_ready: 'not ready', ok: 'in order', failed: 'failed', starting: 'starting', damaged: 'damaged', none: 'not set up', waiting: 'waiting', fetching: 'being fetched', loading: 'being loaded',
     },
     disk: 'Disk of the data folder',
     free: (free, total) => `${free} of ${total} MB free`,

@@ -70,7 +70,7 @@ export const administrationStrings = fill(english, {
   health: {
     parts: { status: 'En conjunto', store: 'Almacén', knowledge: 'Recuerdos', model: 'Modelo principal', broker: 'Valkey' },
     states: {
-      ready: 'listo', degraded: 'limitado', not_ready: 'no está listo', ok: 'en orden', failed: 'ha fallado', damaged: 'dañado', none: 'no configurado', waiting: 'en espera', fetching: 'descargándose', loading: 'cargándose',
+      ready: 'listo', degraded: 'limitado', not_ready: 'no está listo', ok: 'en orden', failed: 'ha fallado', starting: 'iniciándose', damaged: 'dañado', none: 'no configurado', waiting: 'en espera', fetching: 'descargándose', loading: 'cargándose',
     },
     disk: 'Disco de la carpeta de datos',
     free: (free, total) => `${free} de ${total} MB libres`,
