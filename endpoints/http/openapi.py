@@ -203,7 +203,13 @@ def _query_parameters(view: Callable[..., Any], schemas: dict[str, Any]) -> list
     schemas.update(schema.pop("$defs", {}))
     required = schema.get("required", [])
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": part}
+        {
+            "name": name,
+            "in": "query",
+            "description": part.pop("description", ""),
+            "required": name in required,
+            "schema": part,
+        }
         for name, part in schema["properties"].items()
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ def test_every_route_is_described_with_a_sentence_and_an_answer(app: Flask) -> N
         assert (inspect.getdoc(view) or "").endswith("."), f"{method} {path} says nothing of itself"
         assert hasattr(view, "answer_media"), f"{method} {path} does not say what it answers"
     assert sum(len(operations) for operations in document["paths"].values()) == len(list(routes(app)))
+
+
+def test_every_query_parameter_is_described_in_a_sentence(app: Flask) -> None:
+    described = [
+        (path, method, parameter["name"], parameter["description"])
+        for path, operations in describe(app, version="0")["paths"].items()
+        for method, operation in operations.items()
+        for parameter in operation["parameters"]
+        if parameter["in"] == "query"
+    ]
+    assert len(described) > 100
+    assert [each for each in described if not re.fullmatch(r"[A-Z`\[].{5,199}\.", each[3])] == []
 
 
 def test_every_schema_that_is_referred_to_is_there(app: Flask) -> None:
