@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,32 @@ from tests.endpoints.conftest import Person, account
 from tests.live_server import ROOT
 from version import api_version, product_version, program
 
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+RELEASE = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", re.M)
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "documentation").rglob("*.md"))]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def test_the_version_is_that_of_the_newest_release_in_the_changelog() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", product_version())
+    releases = RELEASE.findall(CHANGELOG)
+    assert releases[0][0] == product_version()
+    assert [numbers(version) for version, _ in releases] == sorted(
+        (numbers(version) for version, _ in releases), reverse=True
+    )
+    days = [date.fromisoformat(day) for _, day in releases]
+    assert days == sorted(days, reverse=True)
+
+
+def test_the_changelog_begins_with_what_is_not_released_and_has_only_headings_that_readers_know() -> None:
+    headings = re.findall(r"^##+ .*$", CHANGELOG, re.M)
+    assert headings[0] == "## Unreleased"
+    assert [each for each in headings[1:] if each.startswith("## ") and not RELEASE.fullmatch(each)] == []
+    kinds = {each.removeprefix("### ") for each in headings if each.startswith("### ")}
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
