@@ -331,6 +331,7 @@ def _work(
         erase_closed_accounts=account_erasure.erase_closed,
         look_for_changes=changes.look,
         close_abandoned_turns=partial(turns.close_abandoned, may_take_over=duties.may_take_over),
+        stop_answers_of_disabled=turns.stop_disabled,
         work_on_imports=imports.work,
         name_threads=titles.make_waiting,
         sweep_files=stores.attachments.sweep,

@@ -21,6 +21,8 @@ from urllib.parse import SplitResult, urlsplit
 from dotenv import dotenv_values
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from version import program
+
 T = TypeVar("T")
 
 
@@ -637,6 +639,7 @@ def variables_in(env_file: str | Path) -> Mapping[str, str | None]:
 
 def _flags(arguments: Sequence[str]) -> dict[str, str | None]:
     parser = argparse.ArgumentParser(prog="server.py", description="Serve Anaphora.")
+    parser.add_argument("--version", action="version", version=program())
     for row in SETTINGS_TABLE:
         if row.flag:
             parser.add_argument(row.flag, dest=row.name, metavar=row.field.upper(), help=row.meaning)

@@ -14,7 +14,7 @@ from chat.runtime.startup import ServerProcess, ServerRunningError
 from database.engine.errors import StoreError
 from settings import SettingsError
 
-from . import activity, agents, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault
+from . import activity, agents, bench, data, inbox, mcp, mcp_servers, migrate, models, users, vault, version
 from .chat import exports, messages, terminal
 
 
@@ -41,6 +41,7 @@ def register(app: Flask) -> None:
     data.group.add_command(migrate.migrate)
     app.cli.add_command(terminal.group)
     app.cli.add_command(mcp.command)
+    app.cli.add_command(version.command)
 
 
 def begin_serving_now(server: ServerProcess) -> None:
@@ -68,9 +69,10 @@ def register_what_mends(app: Flask, error: StoreError) -> Flask:
     context = click.get_current_context(silent=True)
     if context is None or not isinstance(context.command, FlaskGroup):
         raise error
-    click.echo(f"{error.message} Only the commands of `data` are there.", err=True)
+    click.echo(f"{error.message} Only the commands of `data`, and `version`, are there.", err=True)
     data.group.add_command(migrate.migrate)
     app.cli.add_command(data.group)
+    app.cli.add_command(version.command)
     return app
 
 

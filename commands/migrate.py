@@ -33,7 +33,12 @@ _SAID = {"compare": "Comparing", "copy": "Copying", "index": "Indexing"}
         "data migrate --from postgresql+psycopg://anaphora@/anaphora --to sqlite:///srv/anaphora",
     ),
 )
-@click.option("--to", "to_url", required=True, help="postgresql+psycopg://… or sqlite:///<data folder>, empty.")
+@click.option(
+    "--to",
+    "to_url",
+    required=True,
+    help="postgresql+psycopg://… or sqlite://<data folder>, empty; the folder by its whole path.",
+)
 @click.option("--from", "from_url", help="Likewise; by default where this server's stores are.")
 @click.option("--dry-run", is_flag=True, help="Say what would be copied, and check that the target is empty.")
 @with_appcontext
@@ -49,6 +54,7 @@ def migrate(to_url: str, from_url: str | None, dry_run: bool) -> None:
         target = place_at(to_url, data_dir=settings.data_dir)
         here = Place(settings.data_dir, settings.database_url)
         source = place_at(from_url, data_dir=settings.data_dir) if from_url else here
+        click.echo(f"From {source.name} to {target.name}.", err=True)
         if dry_run:
             _report(plan_transfer(source, target))
             click.echo(f"{target.name} is empty: all this would be copied there.")

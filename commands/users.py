@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import get_args
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import Any, get_args
 
 import click
 import orjson
 from pydantic import ValidationError
 
 from chat.runtime.startup import ServerRunningError, bring_in_order, sole_process
-from database.accounts import api_tokens, identities, listing, users
+from database.accounts import api_tokens, identities, listing, sessions, users
 from database.accounts.audit import COMMAND_LINE, Act, list_acts
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.users import ADMINISTRATOR, MEMBER, Role, set_role
-from database.engine.errors import StoreError
+from database.engine.errors import NotFoundError, StoreError
 from database.maintenance.account_erasure import close_account
 from endpoints.accounts.models import NewAccount
 from endpoints.http.error_responses import field_errors
@@ -138,7 +140,7 @@ def _on_one_line(name: str) -> str:
 def disable(email: str) -> None:
     """Disable an account: its sessions end, its API tokens are refused; everything of it stays.
 
-    With PostgreSQL its running answers are stopped; with SQLite they go on to their end.
+    A running server stops the answers that are being written for it, within a few seconds.
     """
     _set_disabled(email, disabled=True)
     click.echo(f"{users.normalise_email(email)} is disabled.")
@@ -216,6 +218,82 @@ def token(email: str, name: str, read_only: bool) -> None:
             database=database, user_email=user.user_email, name=name, read_only=read_only, by=COMMAND_LINE
         )
     click.echo(secret)
+
+
+@group.command(
+    "tokens",
+    epilog=examples("users tokens --email ada@example.org", "users tokens --email ada@example.org --revoke 5b0c…"),
+)
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--revoke", "revoked", multiple=True, metavar="ID", help="Revoke this token; may be given several times.")
+@click.option("--revoke-all", is_flag=True, help="Revoke all tokens of the account.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def tokens(email: str, revoked: tuple[str, ...], revoke_all: bool, as_json: bool) -> None:
+    """List the API tokens of an account, or revoke some: id, what they may do, when they were last used, name."""
+    own = _own(email)
+    with one_line_errors():
+        if revoke_all:
+            click.echo(f"API tokens revoked: {api_tokens.revoke_all_tokens(**own, by=COMMAND_LINE)}.")
+        elif revoked:
+            _each(revoked, lambda token_id: api_tokens.revoke_token(**own, token_id=token_id, by=COMMAND_LINE))
+            click.echo(f"API tokens revoked: {len(revoked)}.")
+        else:
+            _list(map(asdict, api_tokens.list_tokens(**own)), _line_of_token, as_json=as_json)
+
+
+@group.command(
+    "sessions",
+    epilog=examples("users sessions --email ada@example.org", "users sessions --email ada@example.org --end-all"),
+)
+@click.option("--email", required=True, help="The account's e-mail address.")
+@click.option("--end", "ended", multiple=True, metavar="ID", help="End this session; may be given several times.")
+@click.option("--end-all", is_flag=True, help="End all sessions of the account.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def list_sessions(email: str, ended: tuple[str, ...], end_all: bool, as_json: bool) -> None:
+    """List where an account is logged in, or end that: id, when last seen, since when, from which address, browser."""
+    own = _own(email)
+    with one_line_errors():
+        if end_all:
+            click.echo(f"Sessions ended: {sessions.revoke_all_sessions(**own, by=COMMAND_LINE)}.")
+        elif ended:
+            _each(ended, lambda session_id: sessions.revoke_session(**own, session_id=session_id, by=COMMAND_LINE))
+            click.echo(f"Sessions ended: {len(ended)}.")
+        else:
+            found = sessions.list_sessions(**own)
+            rows = [{name: value for name, value in each.items() if name != "current"} for each in found]
+            _list(rows, _line_of_session, as_json=as_json)
+
+
+def _own(email: str) -> dict[str, Any]:
+    """Whose sessions and tokens are meant. Raises ClickException where there is no such account."""
+    database = current_state().database
+    with one_line_errors():
+        return {"database": database, "user_email": users.get_user(database=database, user_email=email).user_email}
+
+
+def _each(ids: tuple[str, ...], revoke: Callable[[str], object]) -> None:
+    for each in dict.fromkeys(ids):
+        try:
+            revoke(each)
+        except NotFoundError as error:
+            raise click.ClickException(f"{error.message} ({printable(each)})") from None
+
+
+def _list(rows: Iterable[dict[str, Any]], line_of: Callable[[dict[str, Any]], str], *, as_json: bool) -> None:
+    for row in rows:
+        click.echo(orjson.dumps(row) if as_json else line_of(row))
+
+
+def _line_of_token(token: dict[str, Any]) -> str:
+    used = f"last used {token['last_used_at']}" if token["last_used_at"] else "never used"
+    rights = "read-only" if token["read_only"] else "may write"
+    return "  ".join((token["token_id"], rights, used, f"made {token['created_at']}", _on_one_line(token["name"])))
+
+
+def _line_of_session(session: dict[str, Any]) -> str:
+    seen, since = f"last seen {session['last_seen_at']}", f"since {session['created_at']}"
+    told = (session["session_id"], seen, since, session["address"], _on_one_line(session["user_agent"]))
+    return "  ".join(part for part in told if part)
 
 
 @group.command("audit", epilog=examples("users audit --limit 20", "users audit --of ada@example.org"))

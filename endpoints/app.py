@@ -175,7 +175,8 @@ def register(app: Flask, state: AppState) -> None:
     """Register guards, routes, error handlers and headers on `app`, over `state`."""
     app.extensions[EXTENSION] = state
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=STRANGERS_BYTES, MAX_FORM_PARTS=20)
-    app.url_map.strict_slashes = True
+    # With a slash behind it and without, an address is the same: a redirect would drop the body of a request.
+    app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False
     app.url_map.converters["int"] = BoundedInteger
     assets.register_assets(app, _STATIC, joined=state.settings.page == "joined")
@@ -206,5 +207,5 @@ def _allow_larger_bodies() -> None:
     view = current_application().view_functions.get(request.endpoint or "")
     upload = getattr(view, "takes_upload", None)
     request.max_content_length = max_body_bytes(request.path) if upload is None else upload(current_settings())
-    if request.path in _UPLOADS:
-        request.max_form_parts = _UPLOADS[request.path]
+    if (path := request.path.removesuffix("/")) in _UPLOADS:
+        request.max_form_parts = _UPLOADS[path]

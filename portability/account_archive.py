@@ -31,6 +31,7 @@ from truth_management_system import ActionResult
 from truth_management_system.interface.structured_api import StructuredAPI
 from vault.documents import Vault
 from vault.errors import VaultUnavailableError
+from version import program
 
 from .account_index import IndexedConversation, render_index
 from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
@@ -108,6 +109,7 @@ def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "schema": SCHEMA,
+        "made_by": program(),
         "created_at": now_iso(),
         "account": user.user_email,
         "conversations": conversations,

@@ -20,6 +20,7 @@ from database.engine.clock import now_iso
 from database.engine.durability import replace_durably
 from database.engine.sqlite import copy_store, version_of
 from settings import SECRET_FILE
+from version import program
 
 from .errors import BackupError, BrokenBackupError, InTheWayError
 from .people_files import is_own_file, open_own_file, own_files
@@ -64,11 +65,15 @@ class Packed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The manifest of a backup. schema: the schema version of each store, by file name."""
+    """The manifest of a backup. schema: the schema version of each store, by file name.
+
+    made_by: the program and its version; "" in backups of former programs.
+    """
 
     created_at: str
     schema: Mapping[str, int]
     files: Mapping[str, Packed]
+    made_by: str = ""
 
     def as_json(self) -> bytes:
         """The manifest as it is stored in the archive."""
@@ -76,7 +81,7 @@ class Manifest:
             name: {key: value for key, value in asdict(packed).items() if value is not None}
             for name, packed in self.files.items()
         }
-        stated = {"format": FORMAT, "version": VERSION, "created_at": self.created_at}
+        stated = {"format": FORMAT, "version": VERSION, "made_by": self.made_by, "created_at": self.created_at}
         return orjson.dumps({**stated, "schema": dict(self.schema), "files": files}, option=orjson.OPT_INDENT_2)
 
 
@@ -86,6 +91,7 @@ class _Origin:
 
     format: str
     version: int
+    made_by: str = ""
 
 
 _ORIGIN, _MANIFEST = TypeAdapter(_Origin), TypeAdapter(Manifest)
@@ -100,7 +106,9 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         if origin.format != FORMAT:
             raise BrokenBackupError("This is no backup of Anaphora.")
         if origin.version not in _READABLE:
-            raise BrokenBackupError(f"The backup has version {origin.version!r}; this program reads {VERSION}.")
+            made_by = f" (made by {origin.made_by[:60]!r})" if origin.made_by else ""
+            its = f"{origin.version!r}{made_by}"
+            raise BrokenBackupError(f"The backup has version {its}; this program reads {VERSION}.")
         manifest = _MANIFEST.validate_json(stated)
     except (*UNREADABLE, ValidationError) as error:
         raise BrokenBackupError("This is no backup of Anaphora, or its manifest is damaged.") from error
@@ -208,7 +216,8 @@ def _write_archive(
             if (packed := _pack_own_file(archive, name, data_dir / name)) is not None:
                 files[name] = packed
             progress((len(names) + done / len(documents)) / parts)
-        archive.writestr(MANIFEST, Manifest(created_at=created_at, schema=schema, files=files).as_json())
+        manifest = Manifest(created_at=created_at, schema=schema, files=files, made_by=program())
+        archive.writestr(MANIFEST, manifest.as_json())
     progress(1.0)
 
 

@@ -65,13 +65,28 @@ def place_at(url: str, *, data_dir: Path) -> Place:
     try:
         parts = urlsplit(url)
         if parts.scheme == _SQLITE and not parts.netloc and parts.path.strip("/"):
-            return Place(Path("/" + unquote(parts.path).lstrip("/")))
+            return Place(_folder_named(unquote(parts.path)))
         if parts.scheme == _POSTGRESQL and parts.path.strip("/") and parts.port != 0:
             return Place(data_dir, url)
     except ValueError:
         pass
     # The text is not quoted: it may hold a password.
     raise TransferError(f"Name a place as {_POSTGRESQL}://<user>:<password>@<host>/<database> or sqlite:///<folder>.")
+
+
+def _folder_named(path: str) -> Path:
+    """The data folder of an address, always from the root. Raises TransferError.
+
+    Elsewhere `sqlite:///back` is a folder in the present one. A new folder of the root is refused therefore, unless
+    four slashes say that it is meant.
+    """
+    folder = Path("/" + path.lstrip("/"))
+    if folder.parent == Path("/") and not path.startswith("//") and not folder.exists():
+        raise TransferError(
+            f"{_SQLITE}://{path} is the folder {folder}, which is not there. Give the whole path of the folder, as in "
+            f"{_SQLITE}://{Path.cwd()}{path}; {_SQLITE}:///{path} makes one at {folder}."
+        )
+    return folder
 
 
 @dataclass(frozen=True, slots=True)

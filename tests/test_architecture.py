@@ -27,7 +27,7 @@ LAYERS = (
     ("search",),
     ("database", "language_models"),
     ("conversation_reference_utils", "settings"),
-    ("sentences", "tracing"),
+    ("sentences", "tracing", "version"),
 )
 RANK = {part: number for number, layer in enumerate(LAYERS) for part in layer}
 TOP_LEVEL = {part.partition(".")[0] for part in RANK}

@@ -19,6 +19,7 @@ from chat.context.memories import KnowledgeRequest
 from chat.exchange.files import AttachedFiles, PictureRoom, files_attached_to, with_files
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.exchange.report import GIVEN, ReportEntry
+from chat.exchange.turn import named_references, tracks_documents
 from chat.processes.threads import in_thread
 from chat.prompting.citing import Marks, cited_names, shows_marks, without_mark
 from chat.prompting.items import neutralised
@@ -26,13 +27,12 @@ from chat.prompting.options import AnswerOptions, Preferences, answer_options, p
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
 from chat.turns.accept import chosen_model, model_or_main
 from chat.turns.steps import asked_for_hidden, cited_entries
-from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
 from database.engine.database import Database
 from database.history.reading import message_by_id
-from database.messages.message import WRITTEN_BY_MODEL, Message
+from database.messages.message import WRITTEN_BY_MODEL, Message, MessageRow
 from language_models.errors import ContextTooLongError, ModelFailedError
 from language_models.ports import ChatMessage, ChatModel, Usage, json_format, json_object
 from sentences import NOTHING, Sentence, because, say, says, together
@@ -173,8 +173,7 @@ class Replier:
         kept_back = [(entry, notes) for entry in report if (notes := _why_kept_back(entry))]
         if not kept_back:
             return NOTHING
-        which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
-        question = message_by_id(database=self.database, user_email=activity.user_email, **which)
+        question = self._message(activity)
         told = {
             (_named(entry), note)
             for entry in (question.report if question else [])
@@ -189,12 +188,22 @@ class Replier:
         return because("inbox_not_given", *why, agent=agent.title, short_id=activity.short_id) if why else NOTHING
 
     def _named_in(self, activity: Activity, room: PictureRoom) -> GatheredContext:
-        """What the text of a message refers to, word for word."""
-        named = parse_references(activity.text or "")
-        if not (named.friendly_ids or named.claim_ids):
+        """What the text of a message refers to, word for word: documents, too, since no tool opens them here."""
+        text = activity.text or ""
+        follows_links = "[[" in text and tracks_documents(self._asked_with(activity), self.services)
+        names, claim_ids = named_references({}, text, documents=follows_links)
+        if not (names or claim_ids):
             return GatheredContext()
-        request = KnowledgeRequest(claim_ids=named.claim_ids)
-        return gather(named.friendly_ids, scope=self._scope(activity, room), request=request)
+        return gather(names, scope=self._scope(activity, room), request=KnowledgeRequest(claim_ids=claim_ids))
+
+    def _asked_with(self, activity: Activity) -> Mapping[str, Any]:
+        """The switches of a question, as they are stored with it; empty for what is no message."""
+        message = self._message(activity) if activity.is_message else None
+        return {} if message is None else message.config
+
+    def _message(self, activity: Activity) -> MessageRow | None:
+        which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
+        return message_by_id(database=self.database, user_email=activity.user_email, **which)
 
     def _cited(self, activity: Activity, text: str) -> list[dict[str, Any]]:
         names = cited_names(text) if "#" in text else []
@@ -210,6 +219,7 @@ class Replier:
             here=activity.conversation_id,
             shows_hidden=self._is_of_person(activity),
             room=room,
+            gives_documents=True,
         )
 
     def _question_of(self, activity: Activity, form: _Form) -> str:
@@ -225,8 +235,7 @@ class Replier:
             return False
         if not activity.is_message:
             return True
-        which = {"conversation_id": activity.conversation_id, "message_id": activity.activity_id}
-        message = message_by_id(database=self.database, user_email=activity.user_email, **which)
+        message = self._message(activity)
         return message is None or not message.config.get(WRITTEN_BY_MODEL)
 
 

@@ -222,14 +222,17 @@ def stored_scope(
     here: str | None = None,
     shows_hidden: bool = True,
     room: PictureRoom | None = None,
+    gives_documents: bool = False,
 ) -> ReferenceScope:
     """What `user_email` can name in `database`. here: the conversation in which they do.
 
     shows_hidden: also the texts of messages that they hid from models. room: for pictures; None: nobody sees them.
+    gives_documents: the texts of linked documents go along, for a model that can't open them.
     """
     caps = services.caps if services is not None else ReferenceCaps()
     lookup = stored_lookup(database, user_email)
     conversations = ConversationReferences(lookup=lookup, load=loader, caps=caps, here=here, shows_hidden=shows_hidden)
+    conversations.running = RunningTurn(is_given_documents=gives_documents)
     return scope_of(user_email, database=database, conversations=conversations, services=services, room=room)
 
 
@@ -288,9 +291,8 @@ _BROKEN = say("lookup_fault")
 
 def running(turn: Turn) -> RunningTurn:
     """What of a conversation is no part of what `turn` may refer to."""
-    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
     return RunningTurn(
-        message_ids=frozenset(own),
+        message_ids=turn.message_ids,
         chars=len(turn.text),
         is_given_documents=not turn.opens_documents,
         is_of_model=turn.is_of_model,

@@ -159,13 +159,12 @@ def _messages(
         for entry in report
         if entry.kind == "conversation" and entry.status == "resolved"
     }
-    own = {turn.accepted.user_message_id, turn.accepted.response_message_id}
     found = related_messages(
         database=vectors.database,
         user_email=user_email,
         asking=Asking(text=searched_for(turn), today=now().date(), vectors=vectors),
         most=turn.services.messages_found,
-        without={*shown, *own},
+        without={*shown, *turn.message_ids},
     )
     return [
         _of_message(hit) for hit in found if hit.conversation_friendly_id and hit.message.conversation_id not in whole
@@ -181,7 +180,7 @@ def _files(turn: Turn, vectors: MessageVectors, *, user_email: str, report: Sequ
         user_email=user_email,
         asking=Asking(text=searched_for(turn), today=now().date(), vectors=vectors),
         most=turn.services.messages_found,
-        without={turn.accepted.user_message_id, turn.accepted.response_message_id},
+        without=turn.message_ids,
     )
     given = {entry.target.get("attachment_id") for entry in report if entry.kind == FILE}
     return [_of_file(hit) for hit in found if hit.passage is not None and hit.use.attachment_id not in given]

@@ -153,7 +153,8 @@ class Turn:
     def begin_next(self, answer_id: str, *, short_id: str) -> None:
         """Switch to the next answerer; its answer is a message of its own."""
         said_by = self.answerers[self.answering].title
-        self.given.append(GivenAnswer(title=said_by, text=self.answer_text, short_id=self.answer_short_id))
+        answer = {"text": self.answer_text, "short_id": self.answer_short_id, "message_id": self.answer_id}
+        self.given.append(GivenAnswer(title=said_by, **answer))
         self.answering += 1
         self._answer_as(self.answerers[self.answering])
         self.config = {name: value for name, value in self.config.items() if name == "memories"}
@@ -176,6 +177,12 @@ class Turn:
             instead = replace(self.answerers[self.answering], model=model, has_own_model=False)
             before, after = self.answerers[: self.answering], self.answerers[self.answering + 1 :]
             self.answerers = [*before, instead, *after]
+
+    @property
+    def message_ids(self) -> frozenset[str]:
+        """The messages of this turn: its question, and the answers that there are."""
+        own = (self.accepted.user_message_id, self.accepted.response_message_id, self.answer_id)
+        return frozenset((*own, *(answer.message_id for answer in self.given)))
 
     def answering_models(self) -> list[ChatModel]:
         """The models that answer in this turn."""

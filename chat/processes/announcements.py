@@ -137,6 +137,12 @@ class Broker:
         self._threads: list[threading.Thread] = []
         self._client: Redis | None = None
         self._told_gone = False
+        self._was_up = False
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the first connection since the start has neither been made nor failed yet."""
+        return not (self._was_up or self._told_gone)
 
     @property
     def is_up(self) -> bool:
@@ -299,5 +305,5 @@ class Broker:
     def _say_back(self) -> None:
         if self._told_gone:
             log.info("Valkey at REDIS_URL is reached again")
-        self._told_gone = False
+        self._told_gone, self._was_up = False, True
         self._up.set()

@@ -6,6 +6,7 @@ Every metric is declared here, so that each has a help text and is told from the
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import threading
 import time
@@ -15,6 +16,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
+
+from version import product_version
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
@@ -42,6 +45,7 @@ _READ: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "store_reads_waiting": ("Reads that wait for a connection to the store.", ()),
 }
 """What is asked for when the metrics are read."""
+_BUILD = ("version", "python")
 
 Reading = Callable[[], Mapping[tuple[str, ...], float]]
 """Values by label values, in the order in which the metric's labels are declared."""
@@ -110,11 +114,19 @@ class Metrics:
     def _read_families(self) -> Iterator[Metric]:
         with self._lock:
             readings = dict(self._readings)
+        yield _build_info()
         for name, (text, labels) in _READ.items():
             family = GaugeMetricFamily(f"{_PREFIX}_{name}", text, labels=labels)
             for values, number in readings.get(name, dict)().items():
                 family.add_metric(values, number)
             yield family
+
+
+def _build_info() -> Metric:
+    """Which program this is: 1, with its version and Python's as labels."""
+    family = GaugeMetricFamily(f"{_PREFIX}_build_info", "The program, by its version and Python's; 1.", labels=_BUILD)
+    family.add_metric((product_version(), platform.python_version()), 1)
+    return family
 
 
 def _of_process(family: Metric, process: str) -> Metric:

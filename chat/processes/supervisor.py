@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from version import program
+
 log = logging.getLogger("anaphora.processes")
 SERVES, LEAVE = b"serves\n", b"leave\n"
 _SOCKETS, _LINE = "ANAPHORA_INHERITED_SOCKETS", "ANAPHORA_INHERITED_LINE"
@@ -197,7 +199,8 @@ class Supervisor:
         if not self._ever_served:
             self._ever_served = True
             host, port = self._sockets[0].getsockname()[:2]
-            log.info("Anaphora is at %s, served by %d processes", http_address(host, port), len(self._places))
+            place, count = http_address(host, port), len(self._places)
+            log.info("%s is at %s, served by %d processes", program(), place, count)
         renewal = self._renewal
         if worker is not renewal.newcomer or renewal.place is None:
             return

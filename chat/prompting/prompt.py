@@ -40,11 +40,15 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
-    """What somebody has said in the turn already. short_id: by which it can be cited; "" where that is not known."""
+    """What somebody has said in the turn already. short_id: by which it can be cited; "" where that is not known.
+
+    message_id: of the answer in the history; "" in a prompt.
+    """
 
     title: str
     text: str
     short_id: str = ""
+    message_id: str = ""
 
 
 @cache

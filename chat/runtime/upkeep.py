@@ -86,6 +86,7 @@ class ServerWork:
     erase_closed_accounts: Callable[[], object] = _nothing
     look_for_changes: Callable[[], object] = _nothing
     close_abandoned_turns: Callable[[], object] = _nothing
+    stop_answers_of_disabled: Callable[[], object] = _nothing
     work_on_imports: Callable[[], object] = _nothing
     name_threads: Callable[[], object] = _nothing
     sweep_files: Callable[[], object] = _nothing
@@ -134,6 +135,9 @@ def _of_each_server(own: Upkeep, work: ServerWork, vaults: Vaults, *, look_every
         every=_CLOSE_EVERY,
         after_failure=_EVERY,
         at_rest=_SOON_AT_REST,
+    )
+    yield own.repeat(
+        work.stop_answers_of_disabled, what="answers of disabled accounts", every=_EVERY, at_rest=_SOON_AT_REST
     )
     yield own.repeat(vaults.summaries.make_waiting, what="summaries of documents", at_rest=0)
 

@@ -260,7 +260,7 @@ def _given(answer: Mapping[str, Any]) -> GivenAnswer:
     config = answer["config"]
     agent = config.get("agent") or {}
     title = agent.get("title") or config.get("model") or "Another answer"
-    return GivenAnswer(title=title, text=answer["text"], short_id=answer["short_id"])
+    return GivenAnswer(title=title, text=answer["text"], short_id=answer["short_id"], message_id=answer["message_id"])
 
 
 def _asked_with(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from chat.processes.announcements import Announcements, LocalAnnouncements
 from chat.processes.metrics import Metrics, TurnWatch
 from chat.processes.threads import in_thread, undisturbed
 from database.accounts.quotas import Quota
+from database.accounts.users import disabled_among
 from database.conversations.repository import get_conversation
 from database.engine.database import Database, Job, Urgency
 from database.engine.errors import (
@@ -237,6 +238,13 @@ class TurnRunner:
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
         self._others.ask_to_stop(user_email=user_email)
+
+    def stop_disabled(self) -> None:
+        """Stop the answers of people whose accounts were disabled, as by the command line. Raises StoreError."""
+        with self._lock:
+            running = {stream.user_email for stream in self._streams.values()}
+        for user_email in disabled_among(database=self.database, user_emails=running):
+            self.cancel_all(user_email=user_email)
 
     def running(self) -> int:
         """How many turns are being accepted or answered."""

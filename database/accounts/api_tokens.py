@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, true, update
 
 from database.engine.clock import iso, now, now_iso
 from database.engine.database import Database, Urgency
@@ -127,8 +127,26 @@ def list_tokens(*, database: Database, user_email: str) -> list[TokenRow]:
         return [TokenRow(**row._asdict() | {"read_only": bool(row.read_only)}) for row in connection.execute(query)]
 
 
-def revoke_token(*, database: Database, user_email: str, token_id: str) -> None:
-    """Revoke a token of the user. Raises TokenNotFoundError (missing or somebody else's)."""
-    own = delete(api_tokens).where(_c.user_email == user_email, _c.token_id == token_id)
-    if database.write(lambda connection: connection.execute(own).rowcount) == 0:
+def revoke_token(*, database: Database, user_email: str, token_id: str, by: Actor | None = None) -> None:
+    """Revoke a token of the user. by: who does, if it is not the person.
+
+    Raises TokenNotFoundError (missing or somebody else's).
+    """
+    if not _revoke(database, user_email, _c.token_id == token_id, by=by):
         raise TokenNotFoundError
+
+
+def revoke_all_tokens(*, database: Database, user_email: str, by: Actor) -> int:
+    """Revoke all tokens of the user; how many. by: who does."""
+    return _revoke(database, user_email, true(), by=by)
+
+
+def _revoke(database: Database, user_email: str, which: ColumnElement[bool], *, by: Actor | None) -> int:
+    def job(connection: Connection) -> int:
+        own = delete(api_tokens).where(_c.user_email == user_email, which).returning(_c.name)
+        names = sorted(connection.execute(own).scalars())
+        for name in names:
+            record_act(connection, by, "token_revoked", user_email, details={"name": name})
+        return len(names)
+
+    return database.write(job)

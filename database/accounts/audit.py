@@ -27,6 +27,8 @@ Act = Literal[
     "password_link_made",
     "password_set",
     "token_made",
+    "token_revoked",
+    "sessions_ended",
     "invitation_made",
     "invitation_withdrawn",
     "identity_connected",

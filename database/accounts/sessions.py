@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, true, update
 from typing_extensions import TypedDict
 
 from database.engine.clock import iso, iso_in, now, now_iso
@@ -16,6 +16,7 @@ from database.engine.statements import Prepared
 from database.engine.text import storable
 from database.schema import sessions, users
 
+from .audit import Actor, record_act
 from .secret_tokens import Asking, fingerprint, found_owner, new_secret
 from .users import require_password
 
@@ -127,19 +128,31 @@ def list_sessions(*, database: Database, user_email: str, current_token: str | N
         ]
 
 
-def revoke_session(*, database: Database, user_email: str, session_id: str) -> None:
-    """End one session of the user. Raises SessionNotFoundError (missing or somebody else's)."""
-    own = delete(sessions).where(_c.user_email == user_email, _c.session_id == session_id)
-    if database.write(lambda connection: connection.execute(own).rowcount) == 0:
+def revoke_session(*, database: Database, user_email: str, session_id: str, by: Actor | None = None) -> None:
+    """End one session of the user. by: who does, if it is not the person.
+
+    Raises SessionNotFoundError (missing or somebody else's).
+    """
+    if not _revoke(database, user_email, _c.session_id == session_id, by=by):
         raise SessionNotFoundError
 
 
-def revoke_all_sessions(*, database: Database, user_email: str, except_token: str | None = None) -> int:
-    """End all sessions of the user except that of `except_token`; how many."""
-    own = delete(sessions).where(_c.user_email == user_email)
-    if except_token is not None:
-        own = own.where(_c.session_hash != fingerprint(except_token))
-    return database.write(lambda connection: connection.execute(own).rowcount)
+def revoke_all_sessions(
+    *, database: Database, user_email: str, except_token: str | None = None, by: Actor | None = None
+) -> int:
+    """End all sessions of the user except that of `except_token`; how many. by: who does, if it is not the person."""
+    which = true() if except_token is None else _c.session_hash != fingerprint(except_token)
+    return _revoke(database, user_email, which, by=by)
+
+
+def _revoke(database: Database, user_email: str, which: ColumnElement[bool], *, by: Actor | None) -> int:
+    def job(connection: Connection) -> int:
+        count = connection.execute(delete(sessions).where(_c.user_email == user_email, which)).rowcount
+        if count:
+            record_act(connection, by, "sessions_ended", user_email)
+        return count
+
+    return database.write(job)
 
 
 def end_session(*, database: Database, token: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -184,6 +184,15 @@ def set_disabled(*, database: Database, user_email: str, disabled: bool, by: Act
         record_act(connection, by, "account_disabled" if disabled else "account_enabled", key)
 
     database.write(job)
+
+
+def disabled_among(*, database: Database, user_emails: Collection[str]) -> set[str]:
+    """Those of these accounts that are disabled. user_emails: as they are stored."""
+    if not user_emails:
+        return set()
+    theirs = (_c.user_email.in_(user_emails), _c.disabled_at.is_not(None))
+    with database.reading() as connection:
+        return set(connection.execute(select(_c.user_email).where(*theirs)).scalars())
 
 
 def is_only_administrator(connection: Connection, key: str) -> bool:

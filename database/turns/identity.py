@@ -121,8 +121,8 @@ class RepeatedTurn(AcceptedTurn):
     """A turn whose answer is regenerated or continued.
 
     text, question_config, report: of the stored question. answer_config, answer_text, answer_parts, answer_documents:
-    of the answer so far. answers_before: earlier answers of others to the question, `{text, config, short_id}` each.
-    asked_by_agent: an agent wrote the question.
+    of the answer so far. answers_before: earlier answers of others to the question, `{text, config, short_id,
+    message_id}` each. asked_by_agent: an agent wrote the question.
     """
 
     text: str

@@ -165,10 +165,10 @@ def _question_of(connection: Connection, answer: MessageRow) -> MessageRow:
 
 
 def _answers_before(connection: Connection, question: MessageRow, answer: MessageRow) -> tuple[dict[str, Any], ...]:
-    """What others answered to the question before this answer: `{text, config, short_id}` each, in order."""
+    """What others answered to the question before it, in order: `{text, config, short_id, message_id}` each."""
     if answer.ordinal <= question.ordinal + 1:
         return ()
-    said = select(messages.c.text, messages.c.config, activities.c.short_id)
+    said = select(messages.c.text, messages.c.config, activities.c.short_id, messages.c.message_id)
     query = said.join(activities, activities.c.seq == messages.c.seq).where(
         live_in(answer.conversation_id),
         messages.c.ordinal > question.ordinal,
@@ -176,7 +176,7 @@ def _answers_before(connection: Connection, question: MessageRow, answer: Messag
         messages.c.in_answer_to == question.message_id,
     )
     rows = connection.execute(query.order_by(messages.c.ordinal))
-    return tuple({"text": row.text, "config": row.config, "short_id": row.short_id} for row in rows)
+    return tuple(row._asdict() for row in rows)
 
 
 def _begin(

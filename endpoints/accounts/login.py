@@ -5,36 +5,27 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
-from functools import wraps
 from http import HTTPStatus
-from typing import Any
-from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, make_response, redirect, render_template, request
-from pydantic import ValidationError
-from werkzeug.exceptions import HTTPException
+from flask import Blueprint, redirect, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import sessions, throttle, users
 from database.accounts.audit import Actor
-from database.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from database.engine.errors import StoreError, StoreIncompleteError, UserNotFoundError
+from database.engine.errors import StoreIncompleteError, UserNotFoundError
 from database.imports.newcomers import had_conversations
 from endpoints.http import models as http_models
-from endpoints.http.error_responses import say_when_to_retry
-from endpoints.http.errors import PasswordSignInOffError, RateLimitedError, RequestError, UnauthorizedError, row_of
+from endpoints.http.errors import RateLimitedError, UnauthorizedError
 from endpoints.http.guards import SESSION_COOKIE
-from endpoints.http.languages import remember_language, translated
+from endpoints.http.languages import remember_language
 from endpoints.http.responses import json_reply
 from endpoints.http.scope import current_state
-from endpoints.http.validation import FORM_TYPES, View, answers, fails, public, takes
-from endpoints.serving.work_queues import Work, works
+from endpoints.http.validation import answers, fails, public, takes
 from portability.restoring import is_incomplete
 from sentences import say
-from settings import Settings
 
 from . import models as account_models
+from .forms import by_password, card_page, is_form, password_form, safe_next
 
 blueprint = Blueprint("auth", __name__)
 HOME = "/interface/"
@@ -43,30 +34,6 @@ DEVICE_COOKIE = "anaphora_device"
 _COOKIE_SECONDS = 30 * 24 * 3600
 _DEVICE_SECONDS = 365 * 24 * 3600
 WRONG = "The e-mail address or the password is wrong."
-_FIELD_PROBLEMS = {
-    "email": "That is not an e-mail address.",
-    "password": f"The password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.",
-}
-
-
-def shown_again_in(template: str) -> Callable[[View], View]:
-    """Render errors of a submitted form on the form's page; programs get them as JSON."""
-
-    def decorate(view: View) -> View:
-        @wraps(view)
-        def shown(**arguments: Any) -> Any:
-            try:
-                return view(**arguments)
-            except (RequestError, StoreError, ValidationError) as error:
-                if not _is_form():
-                    raise
-                return _form_again(template, error)
-
-        # Requests are also refused before a view is called, for example when the queue for passwords is full.
-        shown.show_form_again = lambda error: _refused_form(template, error)  # type: ignore[attr-defined]
-        return shown  # type: ignore[return-value]
-
-    return decorate
 
 
 @blueprint.get("/login")
@@ -82,15 +49,9 @@ def login_page() -> BaseResponse:
 
 
 @blueprint.post("/login")
-@public
-@shown_again_in("login.html")
-@takes(account_models.Credentials, form=True)
-@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("unauthorized", "password_sign_in_off")
-@works(Work.PASSWORD)
+@password_form("login.html", account_models.Credentials, fails_with=("unauthorized",))
 def login(body: account_models.Credentials) -> BaseResponse:
     """Log in with `{email, password}` as JSON or form; the answer sets the session's cookie."""
-    refuse_password_sign_in()
     return signed_in(verified(body), next_page=body.next)
 
 
@@ -104,7 +65,7 @@ def logout(body: http_models.Nothing) -> BaseResponse:
     if secret:
         sessions.end_session(database=current_state().database, token=secret)
     page = "/login" if current_state().settings.oidc_issuer is None else "/login?left=1"
-    answer: BaseResponse = redirect(page, code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply({"status": "ok"})
+    answer: BaseResponse = redirect(page, code=HTTPStatus.SEE_OTHER) if is_form() else json_reply({"status": "ok"})
     answer.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
     return answer
 
@@ -122,18 +83,12 @@ def setup_page() -> BaseResponse:
 
 
 @blueprint.post("/setup")
-@public
-@shown_again_in("setup.html")
-@takes(account_models.FirstAccount, form=True)
-@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("conflict", "store_incomplete", "password_sign_in_off")
-@works(Work.PASSWORD)
+@password_form("setup.html", account_models.FirstAccount, fails_with=("conflict", "store_incomplete"))
 def setup(body: account_models.FirstAccount) -> BaseResponse:
     """Make the first account, an administrator's, and log in; 409 once there is one.
 
     Also 409 (`store_incomplete`) while the data folder holds somebody's things and no account.
     """
-    refuse_password_sign_in()
     _refuse_incomplete_store()
     user = users.create_first_user(
         database=current_state().database, user_email=body.email, password=body.password, name=body.name
@@ -154,7 +109,7 @@ def signed_in(user: users.UserRow, *, next_page: str = "") -> BaseResponse:
     Raises UnauthorizedError if the account has another password now.
     """
     answer: BaseResponse = (
-        redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if _is_form() else json_reply(user_info(user))
+        redirect(way_on(user, next_page), code=HTTPStatus.SEE_OTHER) if is_form() else json_reply(user_info(user))
     )
     return begin_session(user, answer)
 
@@ -188,17 +143,6 @@ def themself(user_email: str) -> Actor:
     return Actor(user_email=users.account_key(user_email), door="page", address=request.remote_addr or "")
 
 
-def by_password() -> bool:
-    """Whether people log in with passwords here."""
-    return current_state().settings.password_sign_in == "on"
-
-
-def refuse_password_sign_in() -> None:
-    """Raises PasswordSignInOffError where people don't log in with passwords."""
-    if not by_password():
-        raise PasswordSignInOffError
-
-
 def _set_cookie(answer: BaseResponse, name: str, value: str, *, seconds: int) -> None:
     answer.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="Lax", secure=request.is_secure)
 
@@ -215,15 +159,6 @@ def user_info(user: users.UserRow) -> dict[str, object]:
     """The account's own public fields."""
     fields = ("user_email", "name", "is_admin", "language")
     return {name: getattr(user, name) for name in fields}
-
-
-def safe_next(target: str) -> str:
-    """`target` if it is a local address, else "": logging in must not redirect to other sites."""
-    parts = urlsplit(target) if target.isprintable() else None
-    if parts is None or parts.scheme or parts.netloc or not target.startswith("/"):
-        return ""
-    # Browsers treat a backslash as a slash, and "//host" as another host.
-    return "" if target.replace("\\", "/").startswith("//") else target
 
 
 def verified(body: account_models.Credentials) -> users.UserRow:
@@ -253,46 +188,3 @@ def _device(user_email: str, nonce: str) -> str:
     said = f"device\0{users.normalise_email(user_email)}\0{nonce}".encode("utf-8", "surrogatepass")
     secret = current_state().settings.secret_key.encode()
     return f"{nonce}.{hmac.new(secret, said, hashlib.sha256).hexdigest()}"
-
-
-def _is_form() -> bool:
-    return request.mimetype in FORM_TYPES
-
-
-def card_page(template: str, **values: str | bool) -> Response:
-    """The page of a form before there is a session, with the ways to log in."""
-    settings = current_state().settings
-    ways = {"by_password": by_password(), "provider": _provider_name(settings)}
-    return make_response(render_template(template, **{"error": "", "email": "", "next": "", **ways, **values}))
-
-
-def _provider_name(settings: Settings) -> str:
-    """What the OpenID provider is called on the page; "" without one."""
-    if settings.oidc_issuer is None:
-        return ""
-    return settings.oidc_name or urlsplit(settings.oidc_issuer).hostname or ""
-
-
-def _refused_form(template: str, error: Exception) -> Response | None:
-    try:
-        return _form_again(template, error) if _is_form() else None
-    except HTTPException:
-        return None  # the form can't be read
-
-
-def _form_again(template: str, error: Exception) -> Response:
-    message = str(getattr(error, "message", ""))
-    if isinstance(error, ValidationError):
-        fields = {str(item["loc"][0]) for item in error.errors(include_input=False) if item["loc"]}
-        message = " ".join(translated(text) for field, text in _FIELD_PROBLEMS.items() if field in fields)
-    status = row_of(error).status
-    answer = card_page(
-        template,
-        error=message or "That does not work.",
-        email=request.form.get("email", ""),
-        next=safe_next(request.form.get("next", "")),
-        gone=status == HTTPStatus.NOT_FOUND,
-        invited="",
-    )
-    answer.status_code = status
-    return say_when_to_retry(answer, error)

@@ -38,19 +38,27 @@ class Credentials(Model):
 
 
 class SignInStart(OpenQuery):
-    """next: where to go once logged in, a local address. invitation: the token of one."""
+    """How a login by an OpenID provider begins."""
 
-    next: Annotated[Text, Field(max_length=2_000)] = ""
-    invitation: Annotated[Text, Field(max_length=200)] = ""
+    next: Annotated[
+        Text, Field(max_length=2_000, description="Where to go once logged in: an address of this server.")
+    ] = ""
+    invitation: Annotated[
+        Text, Field(max_length=200, description="The token of an invitation that is accepted by this login.")
+    ] = ""
 
 
 class ProviderAnswer(OpenQuery):
-    """What an OpenID provider sends along with a person who comes back. iss: the provider that answers."""
+    """What an OpenID provider sends along with a person who comes back."""
 
-    state: Annotated[Text, Field(max_length=200)] = ""
-    code: Annotated[Text, Field(max_length=2_000)] = ""
-    error: Annotated[Text, Field(max_length=2_000)] = ""
-    iss: Annotated[Text, Field(max_length=2_000)] | None = None
+    state: Annotated[Text, Field(max_length=200, description="What `GET /oidc/start` sent along.")] = ""
+    code: Annotated[Text, Field(max_length=2_000, description="What the provider exchanges for who the person is.")] = (
+        ""
+    )
+    error: Annotated[Text, Field(max_length=2_000, description="Why the provider refuses the person.")] = ""
+    iss: Annotated[Annotated[Text, Field(max_length=2_000)] | None, Field(description="The provider that answers.")] = (
+        None
+    )
 
 
 class LinkConfirmation(Model):
@@ -99,11 +107,16 @@ class FirstAccount(AcceptedInvitation):
 
 
 class AccountPage(Query):
-    """A page of the list of accounts; without a limit, the longest one. `q`: words that are all in address or name."""
+    """A page of the list of accounts; without a limit, the longest one."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_ACCOUNTS)] = MOST_ACCOUNTS
-    cursor: Annotated[Text, Field(max_length=1_000)] | None = None
-    q: Annotated[Text, Field(max_length=500)] = ""
+    limit: Annotated[int, Field(ge=1, le=MOST_ACCOUNTS, description="How many accounts at most.")] = MOST_ACCOUNTS
+    cursor: Annotated[
+        Annotated[Text, Field(max_length=1_000)] | None,
+        Field(description="Where the page begins, as the `Link` of the page before says."),
+    ] = None
+    q: Annotated[
+        Text, Field(max_length=500, description="Only accounts with each of these words in the address or the name.")
+    ] = ""
 
 
 class NewAccount(Body):

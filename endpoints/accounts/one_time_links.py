@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import TypeVar
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Blueprint, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from database.accounts import invitations, password_links, throttle, users
@@ -15,11 +15,11 @@ from endpoints.http.errors import ForbiddenError, InvalidRequestError, RateLimit
 from endpoints.http.models import Done
 from endpoints.http.scope import current_access, current_actor, current_state, current_user_email
 from endpoints.http.validation import answers, fails, public, takes
-from endpoints.serving.work_queues import Work, works
 from sentences import say
 
 from . import models as account_models
-from .login import card_page, refuse_password_sign_in, shown_again_in, signed_in, themself
+from .forms import card_page, password_form, refuse_password_sign_in
+from .login import signed_in, themself
 from .views import require_administrator
 
 T = TypeVar("T")
@@ -74,19 +74,13 @@ def withdraw_invitation(invitation_id: str) -> None:
 @fails("invitation_not_found")
 def invitation_page(token: str) -> BaseResponse:
     """The page on which a person who was invited makes an account; 404 for an invitation that is not valid."""
-    return _unreferred(card_page("invite.html", invited=_invited(token) or ""))
+    return card_page("invite.html", invited=_invited(token) or "")
 
 
 @blueprint.post("/invite/<token>")
-@public
-@shown_again_in("invite.html")
-@takes(account_models.AcceptedInvitation, form=True)
-@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("invitation_not_found", "conflict", "password_sign_in_off")
-@works(Work.PASSWORD)
+@password_form("invite.html", account_models.AcceptedInvitation, fails_with=("invitation_not_found", "conflict"))
 def accept_invitation(token: str, body: account_models.AcceptedInvitation) -> BaseResponse:
     """Make an account by an invitation, which is used, and log in; 404 for an invitation that is not valid."""
-    refuse_password_sign_in()
     _invited(token)
     user = invitations.accept_invitation(
         database=current_state().database,
@@ -127,22 +121,16 @@ def create_password_link(user_email: str) -> object:
 @fails("password_link_not_found")
 def reset_page(token: str) -> BaseResponse:
     """The page on which the receiver of a password link sets a new password; 404 for a link that is not valid."""
-    return _unreferred(render_template("reset.html", error="", email=_owner_of(token)))
+    return card_page("reset.html", email=_owner_of(token))
 
 
 @blueprint.post("/reset/<token>")
-@public
-@shown_again_in("reset.html")
-@takes(account_models.PasswordReset, form=True)
-@answers(account_models.UserInfo, redirect=HTTPStatus.SEE_OTHER)
-@fails("password_link_not_found", "unauthorized", "password_sign_in_off")
-@works(Work.PASSWORD)
+@password_form("reset.html", account_models.PasswordReset, fails_with=("password_link_not_found", "unauthorized"))
 def reset_password(token: str, body: account_models.PasswordReset) -> BaseResponse:
     """Set a new password by a link, which is used up, and log in; 404 for a link that is not valid.
 
     All sessions of the account end. Its API tokens are revoked unless `keep_tokens` is set.
     """
-    refuse_password_sign_in()
     _owner_of(token)
     user = password_links.redeem_password_link(
         database=current_state().database, token=token, password=body.password, keep_tokens=body.keep_tokens
@@ -174,10 +162,3 @@ def _throttled(kind: str, find: Callable[[], T]) -> T:
     except (InvitationNotFoundError, PasswordLinkNotFoundError):
         throttle.record_failure(database=database, subject=subject)
         raise
-
-
-def _unreferred(page: Response | str) -> Response:
-    """A page whose address, which is the secret, is told to no other."""
-    answer = make_response(page)
-    answer.headers["Referrer-Policy"] = "no-referrer"
-    return answer

@@ -39,7 +39,8 @@ from sentences import say
 from settings import Settings
 
 from . import models as account_models
-from .login import WRONG, begin_session, safe_next, shown_again_in, signed_in, themself, verified, way_on
+from .forms import safe_next, shown_again_in
+from .login import WRONG, begin_session, signed_in, themself, verified, way_on
 
 if TYPE_CHECKING:
     from .openid import OpenIDProvider

@@ -219,7 +219,8 @@ def revoke_session(session_id: str) -> None:
     sessions.revoke_session(**current_user_scope(), session_id=session_id)
 
 
-@blueprint.delete("/sessions")
+# With a slash behind it, this would be the address of a session whose id a program has left empty.
+@blueprint.delete("/sessions", strict_slashes=True)
 @answers(http_models.Done)
 def revoke_other_sessions() -> None:
     """Log out every place but this one."""

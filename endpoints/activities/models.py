@@ -41,9 +41,12 @@ class ActivityBody(Body):
 
 
 class Near(Query):
-    """The conversation in which a short id was read: its activities come first, then those of its threads."""
+    """Where a short id was read."""
 
-    conversation_id: Id | None = None
+    conversation_id: Annotated[
+        Id | None,
+        Field(description="The conversation in which a short id was read: its activities come first."),
+    ] = None
 
 
 class ActivityMove(Body):
@@ -53,27 +56,25 @@ class ActivityMove(Body):
 
 
 class TranscriptWindow(Query):
-    """Activities between two messages, each named by its id; without one, from the beginning, or up to the end.
+    """Activities between two messages."""
 
-    `before`: only activities whose `seq` is smaller.
-    """
-
-    first_message_id: Id | None = None
-    last_message_id: Id | None = None
-    before: _Seq | None = None
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 500
+    first_message_id: Annotated[
+        Id | None, Field(description="The message from which on activities are listed; else from the beginning.")
+    ] = None
+    last_message_id: Annotated[
+        Id | None, Field(description="The message up to which activities are listed; else up to the end.")
+    ] = None
+    before: Annotated[_Seq | None, Field(description="Only activities whose `seq` is smaller.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many activities at most.")] = 500
 
 
 class ThreadWindow(Query):
-    """The activities of a thread behind the one with the `seq` `after`, or the last ones before the `seq` `before`.
+    """Activities of a thread."""
 
-    `recipe`: only those of this domain.
-    """
-
-    after: _Seq = 0
-    before: _Seq | None = None
-    recipe: _Name | None = None
-    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    after: Annotated[_Seq, Field(description="Only activities behind this `seq`.")] = 0
+    before: Annotated[_Seq | None, Field(description="Only the last activities before this `seq`.")] = None
+    recipe: Annotated[_Name | None, Field(description="Only activities of this domain.")] = None
+    limit: Annotated[int, Field(ge=1, le=500, description="How many activities at most.")] = 100
 
 
 class ThreadRename(Body):

@@ -67,12 +67,21 @@ class PersonItem(Shape):
 
 
 class AuditQuery(Query):
-    """Which acts. before: only those with a smaller `audit_id`; act, subject: only these."""
+    """Which acts of the audit log."""
 
-    before: Annotated[int, Field(ge=1, le=2**62)] | None = None
-    limit: Annotated[int, Field(ge=1, le=500)] = 50
-    act: Annotated[Act | None, BeforeValidator(lambda act: act or None)] = None
-    subject: Annotated[Text, Field(max_length=400)] | None = None
+    before: Annotated[
+        Annotated[int, Field(ge=1, le=2**62)] | None,
+        Field(description="Only acts with a smaller `audit_id`; the `next` of the page before."),
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=500, description="How many acts at most.")] = 50
+    act: Annotated[
+        Annotated[Act | None, BeforeValidator(lambda act: act or None)],
+        Field(description="Only this kind of act, such as `account_disabled`."),
+    ] = None
+    subject: Annotated[
+        Annotated[Text, Field(max_length=400)] | None,
+        Field(description="Only what was done to this account; its e-mail address."),
+    ] = None
 
 
 class ActItem(Shape):
@@ -139,10 +148,14 @@ class DiskItem(Shape):
 
 
 class ServerHealth(Shape):
-    """How the server is. ready: as `/readyz` says. processes: those that do upkeep, where several share the store."""
+    """How the server is. ready: as `/readyz` says. processes: those that do upkeep, where several share the store.
+
+    version: of the program. page: of the page's files, as `X-Anaphora-Version` says.
+    """
 
     ready: Readiness
     version: str
+    page: str
     python: str
     engine: str
     process: str

@@ -26,6 +26,7 @@ from endpoints.http.responses import json_page
 from endpoints.http.scope import current_actor, current_settings, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.operations.health import readiness
+from version import product_version
 
 from . import models as administration_models
 
@@ -143,7 +144,8 @@ def show_health() -> object:
     disk = shutil.disk_usage(state.settings.data_dir)
     return {
         "ready": readiness(),
-        "version": static_version(),
+        "version": product_version(),
+        "page": static_version(),
         "python": platform.python_version(),
         "engine": engine_version(database=state.database),
         "process": f"{socket.gethostname()}:{os.getpid()}",

@@ -71,7 +71,7 @@ class AgentItem(Shape):
 class Deletion(Query):
     """Whether the agent is deleted for good, also one that was deleted before."""
 
-    for_good: bool = False
+    for_good: Annotated[bool, Field(description="Erase the agent, also one that was deleted before.")] = False
 
 
 class Assignment(Body):

@@ -12,7 +12,10 @@ from endpoints.http.models import LARGEST_NUMBER, Query, Shape, Text
 class UploadQuery(Query):
     """What the file is called; a form says it as well."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=1_000)] | None = None
+    name: Annotated[
+        Annotated[Text, Field(min_length=1, max_length=1_000)] | None,
+        Field(description="What the file is called; a form says it as well."),
+    ] = None
 
 
 class AttachmentItem(Shape):
@@ -66,13 +69,17 @@ class FileOfConversation(Shape):
 class ContentQuery(Query):
     """Which form of the file: as it was uploaded, or a picture as it is shown."""
 
-    form: Literal["original", "picture"] = "original"
+    form: Annotated[
+        Literal["original", "picture"], Field(description="The file as it was uploaded, or a picture as it is shown.")
+    ] = "original"
 
 
 class PageQuery(Query):
     """The page, from 1; of a file without pages there is one."""
 
-    page: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] = 1
+    page: Annotated[
+        int, Field(ge=1, le=LARGEST_NUMBER, description="The page, from 1; a file without pages has one.")
+    ] = 1
 
 
 class AttachmentText(Shape):

@@ -13,19 +13,29 @@ from endpoints.http.models import LARGEST_NUMBER, Body, ClientId, Done, Id, Json
 
 
 class ConversationPage(Query):
-    """A page of the list; without a limit, the whole list. `q`: words that are all in the title.
+    """A page of the list of conversations; without a limit, the whole list."""
 
-    `brief`: only what a tree of conversations shows, for lists of thousands.
-    """
-
-    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    cursor: Annotated[str, Field(max_length=1_000)] | None = None
-    include_archived: bool = False
-    archived_only: bool = False
-    workspace_id: Id | None = None
-    tag: Annotated[str, Field(max_length=200)] | None = None
-    q: Annotated[str, Field(max_length=500)] | None = None
-    brief: bool = False
+    limit: Annotated[
+        Annotated[int, Field(ge=1, le=10_000)] | None,
+        Field(description="How many conversations at most; else all of them."),
+    ] = None
+    cursor: Annotated[
+        Annotated[str, Field(max_length=1_000)] | None,
+        Field(description="Where the page begins, as the `Link` of the page before says."),
+    ] = None
+    include_archived: Annotated[bool, Field(description="Also list archived conversations.")] = False
+    archived_only: Annotated[bool, Field(description="List archived conversations alone.")] = False
+    workspace_id: Annotated[Id | None, Field(description="Only conversations of this workspace.")] = None
+    tag: Annotated[
+        Annotated[str, Field(max_length=200)] | None, Field(description="Only conversations with this tag.")
+    ] = None
+    q: Annotated[
+        Annotated[str, Field(max_length=500)] | None,
+        Field(description="Only conversations with each of these words in the title."),
+    ] = None
+    brief: Annotated[
+        bool, Field(description="List only what a tree of conversations shows, for thousands of them.")
+    ] = False
 
 
 class Archiving(Body):

@@ -10,10 +10,15 @@ from endpoints.http.models import LARGEST_NUMBER, Query
 
 
 class ChangePosition(Query):
-    """The number of the last change that the caller has; left out: only what comes from now on is told.
+    """Where a stream of changes begins."""
 
-    epoch: the one that this number was counted in, as the stream's first line told it.
-    """
-
-    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None = None
-    epoch: Annotated[str, Field(max_length=64)] | None = None
+    after: Annotated[
+        Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None,
+        Field(
+            description="The `seq` of the last change that the caller has; else only what comes from now on is told."
+        ),
+    ] = None
+    epoch: Annotated[
+        Annotated[str, Field(max_length=64)] | None,
+        Field(description="The epoch in which `after` was counted, as the first line of the stream told it."),
+    ] = None

@@ -64,7 +64,9 @@ class ActivityExport(Query):
     limit: Annotated[
         int | None, Field(ge=1, le=LARGEST_NUMBER, description="The newest so many; with `after`, the next so many.")
     ] = None
-    format: Literal["markdown", "html", "json"] = "markdown"
+    format: Annotated[Literal["markdown", "html", "json"], Field(description="As what they are written down.")] = (
+        "markdown"
+    )
     include: Annotated[
         list[Included] | None,
         BeforeValidator(_split),

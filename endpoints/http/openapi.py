@@ -13,9 +13,12 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app
 from pydantic import BaseModel, TypeAdapter
 
+from version import api_version, product_version
+
 from . import models as http_models
 from .errors import status_of_code
 from .responses import json_reply
+from .scope import is_logged_in
 from .validation import UPLOAD_TYPE, answers, public
 from .wsgi import MULTIPART_TYPE
 
@@ -53,11 +56,11 @@ _FORM = "application/x-www-form-urlencoded"
 @public
 @answers(dict[str, Any])
 def openapi() -> Response:
-    """This description."""
-    return json_reply(describe(current_app))
+    """This description; its version is the server's: strangers read major and minor, accounts the whole."""
+    return json_reply(describe(current_app, version=product_version() if is_logged_in() else api_version()))
 
 
-def describe(app: Flask) -> dict[str, Any]:
+def describe(app: Flask, *, version: str) -> dict[str, Any]:
     """The OpenAPI document of `app`."""
     schemas: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
@@ -66,7 +69,7 @@ def describe(app: Flask) -> dict[str, Any]:
         paths.setdefault(path_of(path), {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Anaphora", "version": "1"},
+        "info": {"title": "Anaphora", "version": version},
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -200,7 +203,13 @@ def _query_parameters(view: Callable[..., Any], schemas: dict[str, Any]) -> list
     schemas.update(schema.pop("$defs", {}))
     required = schema.get("required", [])
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": part}
+        {
+            "name": name,
+            "in": "query",
+            "description": part.pop("description", ""),
+            "required": name in required,
+            "schema": part,
+        }
         for name, part in schema["properties"].items()
     ]
 

@@ -167,6 +167,11 @@ def current_access() -> Access:
     return access
 
 
+def is_logged_in() -> bool:
+    """Whether the caller has shown whose account they act for."""
+    return _g().get("access") is not None
+
+
 def current_user_email() -> str:
     """The e-mail address of the caller's account."""
     return current_access().user_email

@@ -12,10 +12,13 @@ State = Literal["counting", "ready", "running", "paused", "done", "failed", "can
 
 
 class UploadName(Query):
-    """What the file is called on the person's machine; a form says it as well. `start`: whether to begin at once."""
+    """A file that is imported."""
 
-    name: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    start: bool = False
+    name: Annotated[
+        Annotated[str, Field(min_length=1, max_length=255)] | None,
+        Field(description="What the file is called on the person's machine; a form says it as well."),
+    ] = None
+    start: Annotated[bool, Field(description="Import all of the file at once.")] = False
 
 
 class ImportSource(Shape):

@@ -13,10 +13,10 @@ _State = Literal["pending", "claimed", "done", "failed"]
 
 
 class InboxWindow(Query):
-    """How many items, the oldest first; `state`: only those in this state, else all that are not done."""
+    """Items of an inbox, the oldest first."""
 
-    limit: Annotated[int, Field(ge=1, le=200)] = 20
-    state: _State | None = None
+    limit: Annotated[int, Field(ge=1, le=200, description="How many items at most, the oldest first.")] = 20
+    state: Annotated[_State | None, Field(description="Only items in this state; else all that are not done.")] = None
 
 
 class ItemError(Shape):

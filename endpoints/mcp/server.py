@@ -17,6 +17,7 @@ from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
 from chat.tools.results import call_fitted
 from database.engine.errors import NotFoundError
 from endpoints.http.errors import code_of
+from version import product_version
 
 from . import resources
 
@@ -72,7 +73,7 @@ def server_for(account: Account, *, run: Run[Any] = run_here) -> Server[Any]:
     return Server(
         "anaphora",
         title="Anaphora",
-        version="1",
+        version=product_version(),
         instructions=_INSTRUCTIONS,
         get_tool_input_schema=requests.schema,
         on_list_tools=requests.list_tools,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Blueprint, Response
+from werkzeug.wrappers import Response as BaseResponse
 
 from chat.tools.agents import ask_agent
 from endpoints.http.errors import UnauthorizedError
@@ -24,6 +25,7 @@ from endpoints.serving.work_queues import Work, read_on_loop, works
 from endpoints.tools.views import current_tool_context
 
 from . import models as mcp_models
+from .messages import in_protocol, problem_of, refusal
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -110,16 +112,19 @@ def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
 
 
 @blueprint.post("/mcp")
+@in_protocol
 @takes(mcp_models.JsonRpcRequest)
 @answers(mcp_models.JsonRpcAnswer, without_body=HTTPStatus.ACCEPTED, own_errors=mcp_models.JsonRpcAnswer)
 @fails("tool_not_found")
 @admits_read_only_tokens
 @works(work_of_message)
-def model_context_protocol(body: mcp_models.JsonRpcRequest) -> Response:
+def model_context_protocol(body: mcp_models.JsonRpcRequest) -> BaseResponse:
     """One message of the Model Context Protocol, with an API token; a read-only one is offered what only reads."""
     access = current_access()
     if access.by != "token":
         raise UnauthorizedError("Programs show an API token.")
+    if (problem := problem_of(body.root)) is not None:
+        return refusal(*problem, of=body.root)
     account = Account(context=current_tool_context(), tools=current_state().tools, may_write=not access.read_only)
     answer = answer_to(orjson.dumps(body.root), current_request().headers.items(), server=server_for(account))
     assert isinstance(answer.body, bytes)

@@ -11,12 +11,21 @@ from endpoints.http.models import LARGEST_NUMBER, Body, Id, Query, Shape, Text, 
 
 
 class MessageWindow(Query):
-    """Which messages: before, after or around an index (around also an id or a hash); without any, all."""
+    """Which messages; without a field, all of them."""
 
-    before: Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None = None
-    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None = None
-    around: Annotated[str, Field(min_length=1, max_length=64)] | None = None
-    limit: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    before: Annotated[
+        Annotated[int, Field(ge=1, le=LARGEST_NUMBER)] | None, Field(description="Only messages before this index.")
+    ] = None
+    after: Annotated[
+        Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] | None, Field(description="Only messages after this index.")
+    ] = None
+    around: Annotated[
+        Annotated[str, Field(min_length=1, max_length=64)] | None,
+        Field(description="The messages around this one: its index, id or short hash."),
+    ] = None
+    limit: Annotated[Annotated[int, Field(ge=1, le=10_000)] | None, Field(description="How many messages at most.")] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _one_window(self) -> MessageWindow:
@@ -28,7 +37,7 @@ class MessageWindow(Query):
 class TextToFind(Query):
     """The text that is looked for, in upper or lower case; nothing holds an empty one."""
 
-    q: Annotated[Text, Field(max_length=1000)] = ""
+    q: Annotated[Text, Field(max_length=1000, description="The text to find, in upper or lower case.")] = ""
 
 
 class FoundMessage(Shape):

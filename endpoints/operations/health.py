@@ -28,14 +28,14 @@ class Readiness(Shape):
     """Whether the stores and the main model can do their work.
 
     checking: the file is looked through before anything is read from it. broker: Valkey at REDIS_URL; where it failed,
-    processes look into the store instead.
+    processes look into the store instead, as they do until it is reached for the first time after a start: "starting".
     """
 
     status: Literal["ready", "degraded", "not_ready"]
     store: Literal["ok", "failed", "damaged", "checking"]
     knowledge: Literal["ok", "failed", "checking"]
     model: str
-    broker: Literal["ok", "failed", "none"]
+    broker: Literal["ok", "starting", "failed", "none"]
 
 
 blueprint = Blueprint("health", __name__)
@@ -92,7 +92,7 @@ def readiness() -> dict[str, str]:
     parts = {"store": store, "knowledge": knowledge, "model": model, "broker": (broker := _broker_state())}
     if store != "ok" or model in _COMING:
         return {"status": "not_ready", **parts}
-    is_whole = knowledge == "ok" and broker != "failed" and model in _ABLE
+    is_whole = knowledge == "ok" and broker in ("ok", "none") and model in _ABLE
     return {"status": "ready" if is_whole else "degraded", **parts}
 
 
@@ -101,7 +101,9 @@ def _broker_state() -> str:
     broker = current_state().broker
     if broker is None:
         return "none"
-    return "ok" if broker.is_up else "failed"
+    if broker.is_up:
+        return "ok"
+    return "starting" if broker.is_starting else "failed"
 
 
 def _knowledge_state() -> str:

@@ -37,7 +37,7 @@ def home() -> Response:
     return redirect("/interface/")
 
 
-@blueprint.get("/interface/")
+@blueprint.get("/interface/", strict_slashes=True)
 @blueprint.get("/interface/<conversation_id>")
 @answers(None, media="text/html", redirect=HTTPStatus.FOUND)
 def interface(conversation_id: str | None = None) -> str:

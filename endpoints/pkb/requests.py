@@ -116,48 +116,59 @@ class PinnedClaim(Body):
 class Page(Query):
     """A page of a list."""
 
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
-    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    limit: Annotated[int, Field(ge=1, le=200, description="How many items at most.")] = 50
+    offset: Annotated[int, Field(ge=0, le=10_000_000, description="How many items to skip.")] = 0
 
 
 class ClaimFilter(Page):
-    """A filter of claims. status: `active` (contested ones too), `all`, or one status.
+    """A filter of claims."""
 
-    tag, entity, context: an id, a readable id, or a name, which several may have. group: a reference to a group, or to
-    several that `&` joins; of those, the newest 2,000 claims.
-    """
-
-    query: Annotated[Text, Field(max_length=10_000)] = ""
-    strategy: Strategy = "hybrid"
-    claim_type: Word | None = None
-    context_domain: Word | None = None
-    status: Listed = "active"
-    tag: Word | None = None
-    entity: Word | None = None
-    context: Word | None = None
-    group: Annotated[Text, Field(max_length=600)] | None = None
-    pinned: bool | None = None
+    query: Annotated[
+        Text, Field(max_length=10_000, description="What to find among the memories; else they are listed.")
+    ] = ""
+    strategy: Annotated[
+        Strategy,
+        Field(
+            description="How `query` is searched: words (`fts`), meaning (`embedding`), both (`hybrid`), or by a model."
+        ),
+    ] = "hybrid"
+    claim_type: Annotated[Word | None, Field(description="Only memories of this type, such as `preference`.")] = None
+    context_domain: Annotated[Word | None, Field(description="Only memories of this domain, such as `health`.")] = None
+    status: Annotated[
+        Listed,
+        Field(description="Only memories with this status; `active` has contested ones too, `all` has every one."),
+    ] = "active"
+    tag: Annotated[Word | None, Field(description="Only memories with this tag: its id or name.")] = None
+    entity: Annotated[Word | None, Field(description="Only memories about this entity: its id or name.")] = None
+    context: Annotated[
+        Word | None, Field(description="Only memories in this context: its id, readable id or name.")
+    ] = None
+    group: Annotated[
+        Annotated[Text, Field(max_length=600)] | None,
+        Field(description="Only the newest 2,000 of a group, named by its reference, or of several with `&` between."),
+    ] = None
+    pinned: Annotated[bool | None, Field(description="Only pinned memories, or only others.")] = None
 
 
 class ClaimSearch(ClaimFilter):
     """A search."""
 
-    q: Annotated[Text, Field(max_length=10_000)] = ""
-    k: Annotated[int, Field(ge=1, le=100)] = 20
+    q: Annotated[Text, Field(max_length=10_000, description="What to find.")] = ""
+    k: Annotated[int, Field(ge=1, le=100, description="How many memories at most.")] = 20
 
 
 class Completion(Query):
     """The text to complete."""
 
-    q: Annotated[Text, Field(max_length=200)] = ""
-    limit: Annotated[int, Field(ge=1, le=50)] = 10
+    q: Annotated[Text, Field(max_length=200, description="The text to complete.")] = ""
+    limit: Annotated[int, Field(ge=1, le=50, description="How many suggestions at most.")] = 10
 
 
 class GroupFilter(Page):
     """A filter of entities or tags."""
 
-    q: Annotated[Text, Field(max_length=200)] = ""
-    limit: Annotated[int, Field(ge=1, le=5_000)] = 200
+    q: Annotated[Text, Field(max_length=200, description="Only those with this in their names.")] = ""
+    limit: Annotated[int, Field(ge=1, le=5_000, description="How many at most.")] = 200
 
 
 class ContextDraft(Body):
@@ -223,7 +234,7 @@ class Category(Body):
 class NoteFilter(Page):
     """A filter of notes."""
 
-    q: Annotated[Text, Field(max_length=2_000)] = ""
+    q: Annotated[Text, Field(max_length=2_000, description="What to find among the notes; else they are listed.")] = ""
 
 
 class NoteDraft(Body):
@@ -245,7 +256,9 @@ class NoteChange(Body):
 class EntityKind(Query):
     """The type of the entities to compare; without it those of each type."""
 
-    entity_type: Word | None = None
+    entity_type: Annotated[
+        Word | None, Field(description="The type of the entities to compare; else those of each type.")
+    ] = None
 
 
 class ClaimsToConsolidate(Body):
@@ -278,7 +291,7 @@ class Decision(Body):
 class AnalysisMode(Query):
     """Who makes the suggestions: a model, or rules."""
 
-    use_model: bool = True
+    use_model: Annotated[bool, Field(description="Have a model make the suggestions; else rules do.")] = True
 
 
 class StatementText(Body):
@@ -354,11 +367,13 @@ class Payload(Body):
 class ExportFormat(Query):
     """The format of an export."""
 
-    format: Literal["json", "markdown"] = "json"
+    format: Annotated[Literal["json", "markdown"], Field(description="As what the memories are written down.")] = "json"
 
 
 class HistoryPage(Query):
-    """A page of the history, newest first; `before` is the `audit_seq` to continue from."""
+    """A page of the history, newest first."""
 
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
-    before: Annotated[int, Field(ge=1)] | None = None
+    limit: Annotated[int, Field(ge=1, le=200, description="How many changes at most, the newest first.")] = 50
+    before: Annotated[
+        Annotated[int, Field(ge=1)] | None, Field(description="Only changes with a smaller `audit_seq`.")
+    ] = None

@@ -14,8 +14,11 @@ State = Literal["open", "accepted", "declined", "expired"]
 class ProposalFilter(Query):
     """Which proposals: those of this state, or all; the newest first."""
 
-    state: Literal["open", "accepted", "declined", "expired", "all"] = "open"
-    limit: Annotated[int, Field(ge=1, le=500)] = 100
+    state: Annotated[
+        Literal["open", "accepted", "declined", "expired", "all"],
+        Field(description="Only proposals in this state, or `all`."),
+    ] = "open"
+    limit: Annotated[int, Field(ge=1, le=500, description="How many proposals at most, the newest first.")] = 100
 
 
 class ProposalCount(Shape):

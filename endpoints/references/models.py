@@ -12,9 +12,11 @@ from endpoints.http.models import Model, Query, Shape
 class ConversationSearch(Query):
     """What was typed of a friendly id or title."""
 
-    q: Annotated[str, Field(max_length=500)] = ""
-    domain: Annotated[str, Field(max_length=64)] | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    q: Annotated[str, Field(max_length=500, description="What was typed of a friendly id or a title.")] = ""
+    domain: Annotated[
+        Annotated[str, Field(max_length=64)] | None, Field(description="Only conversations of this domain.")
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="How many conversations at most.")] = 10
     with_unnamed: Annotated[
         bool, Field(description="Also those without a friendly id, to which nothing can refer: new and empty ones.")
     ] = False
@@ -23,31 +25,43 @@ class ConversationSearch(Query):
 class MessageSearch(Query):
     """Words to find; none: the newest messages."""
 
-    q: Annotated[str, Field(max_length=2_000)] = ""
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    q: Annotated[str, Field(max_length=2_000, description="Words to find; else the newest messages are listed.")] = ""
+    limit: Annotated[int, Field(ge=1, le=100, description="How many messages at most.")] = 20
 
 
 class ReferenceQuestion(Query):
-    """A reference as typed, read as in a message; its "@" may be missing.
+    """A reference, read as in a message."""
 
-    conversation_id: where; a `#id` is looked up there first.
-    """
-
-    ref: Annotated[str, Field(min_length=1, max_length=400)]
-    conversation_id: Annotated[str, Field(max_length=400)] | None = None
+    ref: Annotated[
+        str,
+        Field(
+            min_length=1, max_length=400, description="The reference as typed in a message; its `@` may be left out."
+        ),
+    ]
+    conversation_id: Annotated[
+        Annotated[str, Field(max_length=400)] | None,
+        Field(description="The conversation in which it is typed: a `#id` is looked up there first."),
+    ] = None
 
 
 class SuggestionSearch(Query):
-    """What was typed behind an "@", or what begins with two brackets (documents) or a "#" (activities).
+    """What may be completed to a reference."""
 
-    `conversation_id`: where it is typed; activities of this conversation and of its threads come first. `without`:
-    kinds that are not wanted, with commas between.
-    """
-
-    q: Annotated[str, Field(max_length=500)] = ""
-    without: Annotated[str, Field(max_length=400)] = ""
-    conversation_id: Annotated[str, Field(max_length=400)] | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    q: Annotated[
+        str,
+        Field(
+            max_length=500,
+            description="What was typed behind an `@`, or what begins with `[[` (documents) or `#` (activities).",
+        ),
+    ] = ""
+    without: Annotated[
+        str, Field(max_length=400, description="Kinds that are not wanted, with commas between them.")
+    ] = ""
+    conversation_id: Annotated[
+        Annotated[str, Field(max_length=400)] | None,
+        Field(description="The conversation in which it is typed: its activities come first."),
+    ] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="How many things of each kind at most.")] = 10
 
 
 class Suggestion(Shape):

@@ -30,22 +30,38 @@ Day = Annotated[str, Field(max_length=10, examples=["2026-02-08"]), AfterValidat
 class Search(Query):
     """What to find.
 
-    `q`: words, "phrases", `-without`, `sender:`, `in:`, `before:`, `after:`. The other fields are the same filters and
-    go before those in `q`. A friendly id or a reference alone finds first what it leads to. `mode`: "words" finds what
-    says every word, "meaning" what says or means what is asked; "auto" asks by meaning where the query is a question or
-    a sentence, or keywords that find little, and quotes nothing. `conversation`: a friendly id or a `conversation_id`.
-    `cursor`: what `next` was.
+    The other fields are the same filters as those in `q`, and go before them. A friendly id or a reference alone finds
+    first what it leads to. `mode`: "words" finds what says every word, "meaning" what says or means what is asked;
+    "auto" asks by meaning where the query is a question or a sentence, or keywords that find little, and quotes
+    nothing.
     """
 
-    q: Annotated[Text, Field(max_length=2_000)] = ""
-    kind: Annotated[str, Field(json_schema_extra=_name_kinds), AfterValidator(_kind)] = "all"
-    mode: Mode = "auto"
-    conversation: Annotated[Text, Field(min_length=1, max_length=400)] | None = None
-    sender: Literal["user", "model"] | None = None
-    before: Day | None = None
-    after: Day | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 20
-    cursor: Annotated[str, Field(max_length=40)] | None = None
+    q: Annotated[
+        Text,
+        Field(
+            max_length=2_000,
+            description='Words, "phrases", `-without`, `sender:`, `in:`, `before:`, `after:`; or a reference.',
+        ),
+    ] = ""
+    kind: Annotated[
+        str,
+        Field(json_schema_extra=_name_kinds, description="Only things of this kind, or `all`."),
+        AfterValidator(_kind),
+    ] = "all"
+    mode: Annotated[Mode, Field(description="By `words`, by `meaning`, or as fits what is asked (`auto`).")] = "auto"
+    conversation: Annotated[
+        Annotated[Text, Field(min_length=1, max_length=400)] | None,
+        Field(description="Only within this conversation: its friendly id or its id."),
+    ] = None
+    sender: Annotated[
+        Literal["user", "model"] | None, Field(description="Only messages of the person, or of models.")
+    ] = None
+    before: Annotated[Day | None, Field(description="Only what was written before this day.")] = None
+    after: Annotated[Day | None, Field(description="Only what was written after this day.")] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="How many results at most.")] = 20
+    cursor: Annotated[
+        Annotated[str, Field(max_length=40)] | None, Field(description="The `next` of the page before.")
+    ] = None
 
 
 class Found(Shape):

@@ -40,6 +40,7 @@ from endpoints.http.streams import StreamBody
 from endpoints.http.validation import UploadQuota
 from endpoints.http.wsgi import ROUTE, UPLOAD, UPLOAD_NAME, Answer, Route, Scope, answer_of, environ_of
 from endpoints.operations.health import answer_on_loop
+from version import program
 
 from .bodies import (
     STRANGERS_BYTES,
@@ -363,7 +364,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         self._loop = asyncio.get_running_loop()
         if self._line is None:
-            log.info("Anaphora is at %s", http_address(self.config.host, self.config.port))
+            log.info("%s is at %s", program(), http_address(self.config.host, self.config.port))
             return
         heard = serve_by_line(self._line, leave=partial(self._leave, LEAVE_SECONDS), stop=self._stop)
         self._loop.add_reader(self._line.fileno(), heard)

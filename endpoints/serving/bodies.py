@@ -255,7 +255,7 @@ class RequestBody:
 
 def max_body_bytes(path: str) -> int:
     """The largest body of a request to `path`, in bytes."""
-    return _LARGER_BODIES.get(path, MAX_BODY_BYTES)
+    return _LARGER_BODIES.get(path.removesuffix("/"), MAX_BODY_BYTES)
 
 
 def _too_large() -> TooLargeError:

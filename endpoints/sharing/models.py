@@ -60,5 +60,5 @@ class ShareState(Shape):
 class SharedWindow(OpenQuery):
     """Which messages: at most `limit` after number `after`."""
 
-    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
-    limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PAGE)] = MESSAGES_A_PAGE
+    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER, description="Only messages after this number.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MESSAGES_A_PAGE, description="How many messages at most.")] = MESSAGES_A_PAGE

@@ -98,7 +98,9 @@ class ConversationUsage(Shape):
 class StreamPosition(Query):
     """The number of the last event that the caller has."""
 
-    after: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)] = 0
+    after: Annotated[
+        int, Field(ge=0, le=LARGEST_NUMBER, description="The `seq` of the last event that the caller has.")
+    ] = 0
 
 
 class Cancelled(Done):

@@ -12,28 +12,29 @@ Path = Annotated[Text, Field(min_length=1, max_length=1_500)]
 
 
 class DocumentsQuery(Query):
-    """Which documents: `query`: a part of a name. `folder`: below it. `cursor`: the `next` of the page before.
+    """Which documents."""
 
-    `in_text`: also those whose text answers the query, by words and meaning, as `in_text` of the answer.
-    """
-
-    query: Annotated[Text, Field(max_length=200)] = ""
-    folder: Annotated[Text, Field(max_length=1_500)] = ""
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
-    cursor: Annotated[Text, Field(max_length=1_500)] = ""
-    in_text: bool = False
+    query: Annotated[Text, Field(max_length=200, description="A part of the documents' names.")] = ""
+    folder: Annotated[Text, Field(max_length=1_500, description="Only documents below this folder.")] = ""
+    limit: Annotated[int, Field(ge=1, le=1_000, description="How many documents at most.")] = 100
+    cursor: Annotated[Text, Field(max_length=1_500, description="The `next` of the page before.")] = ""
+    in_text: Annotated[
+        bool, Field(description="Also find documents whose text answers the query, by words and meaning.")
+    ] = False
 
 
 class PathQuery(Query):
-    """`path`: relative to the vault."""
+    """Which document."""
 
-    path: Path
+    path: Annotated[Path, Field(description="The document's path in the vault, such as `notes/garden.md`.")]
 
 
 class LinkQuery(Query):
     """`link`: a wikilink, with or without its brackets."""
 
-    link: Annotated[Text, Field(min_length=1, max_length=1_000)]
+    link: Annotated[
+        Text, Field(min_length=1, max_length=1_000, description="A wikilink, with or without its brackets.")
+    ]
 
 
 class DocumentBody(Body):
@@ -72,7 +73,9 @@ class DeletedDocument(Shape):
 class BinQuery(Query):
     """How many documents of the bin, the latest first."""
 
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+    limit: Annotated[
+        int, Field(ge=1, le=1_000, description="How many deleted documents at most, the latest first.")
+    ] = 100
 
 
 class BinnedDocument(Shape):
@@ -111,9 +114,11 @@ class IndexJob(Shape):
 
 
 class ImportQuery(Query):
-    """`folder`: of the vault, which takes the documents."""
+    """Where documents are imported to."""
 
-    folder: Annotated[Text, Field(max_length=1_000)] = ""
+    folder: Annotated[
+        Text, Field(max_length=1_000, description="The folder of the vault that takes the documents; else its root.")
+    ] = ""
 
 
 class RefusedFile(Shape):

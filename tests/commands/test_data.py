@@ -520,7 +520,7 @@ def test_a_store_that_cannot_be_opened_is_verified_and_restored(lived_in: Instal
     looked = runner.invoke(group, ["data", "verify"])
     assert looked.exit_code == 1
     assert "users.db: file: users.db can't be read" in looked.output
-    assert "Only the commands of `data` are there." in looked.output
+    assert "Only the commands of `data`, and `version`, are there." in looked.output
     assert runner.invoke(group, ["users", "token"]).exit_code == 2
     compacted = runner.invoke(group, ["data", "compact"])
     assert (compacted.exit_code, compacted.output.count("The stored data is damaged.")) == (1, 2)

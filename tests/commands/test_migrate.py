@@ -28,6 +28,10 @@ def test_a_store_is_moved_by_command_with_a_report(postgresql_server: PostgreSQL
         assert dry.exit_code == 0, dry.output
         assert re.search(r"^conversations +users +1$", dry.output, re.MULTILINE)
         assert "is empty: all this would be copied there." in dry.output
+        assert re.match(rf"From sqlite://{tmp_path} to postgresql\+psycopg://\S+\.\n", dry.stderr)
+        relative = runner.invoke(args=["data", "migrate", "--from", url, "--to", "sqlite:///anaphora-back"])
+        assert (relative.exit_code, "Give the whole path" in relative.output) == (1, True)
+        assert not Path("/anaphora-back").exists()
         moved = runner.invoke(args=["data", "migrate", "--to", url])
         assert moved.exit_code == 0, moved.output
         assert "Copying users: 1 of 1," in moved.stderr

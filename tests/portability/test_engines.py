@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import JSON, Column, Float, Integer, LargeBinary, Table, delete, select, update
@@ -338,6 +339,20 @@ def test_an_occupied_target_is_refused_and_a_dry_run_writes_nothing(
         with pytest.raises(TransferError, match="Name a place") as refused:
             place_at(wrong, data_dir=tmp_path)
         assert "secret" not in refused.value.message
+
+
+def test_a_folder_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"back-{uuid4().hex}"
+    (tmp_path / name).mkdir()
+    assert place_at(f"sqlite://{tmp_path}/{name}", data_dir=tmp_path).data_dir == tmp_path / name
+    assert place_at(f"sqlite:////{name}", data_dir=tmp_path).data_dir == Path(f"/{name}")
+    assert place_at("sqlite:///srv/back", data_dir=tmp_path).data_dir == Path("/srv/back")
+    assert place_at("sqlite:///tmp", data_dir=tmp_path).data_dir == Path("/tmp")
+    with pytest.raises(TransferError) as refused:
+        place_at(f"sqlite:///{name}", data_dir=tmp_path)
+    assert f"sqlite://{tmp_path}/{name}" in refused.value.message
+    assert f"sqlite:////{name}" in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,12 @@ from database.agents.repository import (
 from database.conversations.repository import update_conversation
 from database.history.reading import last_messages
 from database.maintenance.verification import verify_store
-from language_models.errors import ModelFailedError
+from database.search.indexing import index_pending
+from language_models.errors import ModelFailedError, ModelUnknownError
 from language_models.testing import Hold, Reply, ScriptedChatModel
+from search.meaning import MessageVectors
 from tests.chat.conftest import EMAIL, Talk, joined, parsed, part, wait_until
+from tests.search.thesaurus import Thesaurus
 
 NAMES = {"Botanist": "You know plants.", "Cook": "You cook.", "Critic": ""}
 
@@ -195,6 +198,42 @@ def test_an_agent_whose_model_is_gone_answers_by_the_main_model_and_says_so(talk
     events = talk.say(conversation, "Soup, @agent_cook?")
     assert said(talk, conversation)[1] == ("Fine, thank you.", "Chef")
     assert any("gone, which Chef has chosen, is not there any more" in event.get("notice", "") for event in events)
+
+
+def test_no_answer_of_a_turn_is_found_for_another_one_of_it(talk: Talk, room: Room) -> None:
+    model = Thesaurus()
+    vectors = MessageVectors(database=talk.database, model=lambda: model)
+    talk.models.main_model = ScriptedChatModel(replies=[Reply("Fine.")], context_window=32_000)
+    talk.configure(vectors=vectors)
+    talk.about("Elsewhere", ("Hello.", "Hello."))
+
+    def embedded() -> None:
+        index_pending(database=talk.database)
+        vectors.embed_pending()
+
+    def gone(_prompt: object) -> Reply:
+        embedded()
+        return Reply(error=ModelUnknownError("no such model"))
+
+    room.replies |= {"Botanist": Reply("Bicycle."), "Cook": Reply("My automobile rattles.")}
+    # The last of three has a model that its provider does not know any more, once the others have been indexed.
+    room.models["Critic"] = ScriptedChatModel(replies=gone, name="critic")
+    conversation = talk.new()
+    talk.say(conversation, "What is wrong with the car?", agents=["botanist", "cook", "critic"])
+    assert said(talk, conversation)[1:] == [
+        ("Bicycle.", "Botanist"),
+        ("My automobile rattles.", "Cook"),
+        ("Fine.", "Critic"),
+    ]
+    assert "Cook:\nMy automobile rattles." in talk.last_prompt
+    assert "pkb_item" not in talk.last_prompt
+    # Nor when it is made again.
+    embedded()
+    again = talk.again(conversation).get_message_list()[3]["message_id"]
+    room.models["Critic"] = ScriptedChatModel(replies=[Reply("Again.")], context_window=32_000, name="critic")
+    talk.say(talk.again(conversation), "", **{ANSWER_AGAIN: again})
+    assert "My automobile rattles." in "".join(room.told("Critic"))
+    assert "pkb_item" not in "".join(room.told("Critic"))
 
 
 def test_where_nothing_is_kept_the_first_agent_alone_answers(talk: Talk, room: Room) -> None:

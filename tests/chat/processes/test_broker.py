@@ -113,7 +113,9 @@ def test_valkey_that_is_killed_is_told_once_and_comes_back_without_a_restart(
     assert sum("is reached again" in each for each in told) == 2
 
 
-def test_readiness_says_whether_valkey_is_reached(settings: Settings, valkey: ValkeyServer) -> None:
+def test_readiness_says_whether_valkey_is_reached(
+    settings: Settings, valkey: ValkeyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models = dict.fromkeys(("main", "cheap"), ScriptedChatModel(replies=lambda _prompt: Reply("Fine.")))
     with running_app(settings.model_copy(update={"redis_url": valkey.url}), **models) as app:
         broker: Broker = app.extensions[EXTENSION].broker
@@ -123,6 +125,10 @@ def test_readiness_says_whether_valkey_is_reached(settings: Settings, valkey: Va
             ready = client.get("/readyz")
             return ready.status_code, ready.json["status"], ready.json["broker"]
 
+        # Nothing has failed yet: the first connection is still to come.
+        monkeypatch.setattr(broker, "begin", lambda: None)
+        assert told() == (200, "degraded", "starting")
+        monkeypatch.undo()
         broker.begin()
         connected(broker)
         assert told() == (200, "ready", "ok")

@@ -12,10 +12,12 @@ import pytest
 from flask import Flask
 
 from chat.context.knowledge import close_knowledge, knowledge_in
+from database.accounts.audit import list_acts
 from database.accounts.passwords import LONGEST_PASSWORD
 from database.accounts.users import create_user, rename_user
 from database.connection import open_store
 from database.conversations.repository import create_conversation
+from database.engine.database import Urgency
 from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.conftest import OWN_PAGE, PASSWORD, Person
@@ -243,6 +245,8 @@ def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person
     unseen = person("eve@example.org")
     unseen.post("/logout")
     assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    # That it was used is noted behind the answer.
+    app.extensions[EXTENSION].database.submit(lambda _connection: None, urgency=Urgency.INDEX).result()
     disabled = run(args=["users", "disable", "--email", "Bob@example.org"])
     assert (disabled.exit_code, disabled.output) == (0, "bob@example.org is disabled.\n")
     assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 401
@@ -266,3 +270,63 @@ def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person
     last = run(args=["users", "disable", "--email", grace.email])
     assert (last.exit_code, "only administrator" in last.output) == (1, True)
     assert run(args=["users", "disable", "--email", "nobody@example.org"]).exit_code == 1
+
+
+def test_the_command_line_lists_and_revokes_the_tokens_of_an_account(
+    app: Flask, ada: Person, person: Callable[..., Person]
+) -> None:
+    def run(*arguments: str) -> Any:
+        return app.test_cli_runner().invoke(args=["users", "tokens", "--email", *arguments])
+
+    bob = person("bob@example.org")
+    made = [ada.post("/api_tokens", json={"name": name, "read_only": name == "b"}).json for name in ("a", "b", "c\nd")]
+    kept = bob.post("/api_tokens", json={"name": "his"}).json
+    lines = run("Ada@example.org").output.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [each["token_id"] for each in made]
+    assert [line.split("  ")[1] for line in lines] == ["may write", "read-only", "may write"]
+    assert lines[2].endswith("  c d")
+    rows = [json.loads(line) for line in run(ada.email, "--json").output.splitlines()]
+    assert [(row["name"], row["read_only"]) for row in rows] == [("a", False), ("b", True), ("c\nd", False)]
+    assert all(each["token"] not in "".join(lines) for each in made)
+
+    foreign = run(ada.email, "--revoke", kept["token_id"])
+    assert (foreign.exit_code, kept["token_id"] in foreign.output) == (1, True)
+    assert run(ada.email, "--revoke", made[0]["token_id"]).output == "API tokens revoked: 1.\n"
+    assert [each["name"] for each in ada.get("/api_tokens").json] == ["b", "c\nd"]
+    assert run(ada.email, "--revoke-all").output == "API tokens revoked: 2.\n"
+    assert ada.get("/api_tokens").json == []
+    assert [each["name"] for each in bob.get("/api_tokens").json] == ["his"]
+    assert run("nobody@example.org").exit_code == 1
+    acts = list_acts(database=app.extensions[EXTENSION].database, limit=9, act="token_revoked")
+    assert sorted((act["subject"], act["details"]["name"]) for act in acts) == [
+        (ada.email, "a"),
+        (ada.email, "b"),
+        (ada.email, "c\nd"),
+    ]
+
+
+def test_the_command_line_lists_and_ends_the_sessions_of_an_account(
+    app: Flask, ada: Person, person: Callable[..., Person]
+) -> None:
+    def run(*arguments: str) -> Any:
+        return app.test_cli_runner().invoke(args=["users", "sessions", "--email", *arguments])
+
+    bob, credentials = person("bob@example.org"), {"email": ada.email, "password": PASSWORD}
+    browser = {"User-Agent": "Browser\x1b[2J 1.0"}
+    assert app.test_client().post("/login", json=credentials, headers=browser).status_code == 200
+    rows = {row["user_agent"]: row for row in map(json.loads, run(ada.email, "--json").output.splitlines())}
+    assert len(rows) == 2
+    other = next(row for agent, row in rows.items() if agent.startswith("Browser"))
+    assert {"session_id", "address", "created_at", "last_seen_at"} <= set(other)
+    assert {"session_hash", "current"} & set(other) == set()
+    listed = run("Ada@example.org").output
+    assert (len(listed.splitlines()), "\x1b" in listed) == (2, False)
+
+    assert run(ada.email, "--end", "unknown").exit_code == 1
+    assert run(ada.email, "--end", other["session_id"]).output == "Sessions ended: 1.\n"
+    assert ada.get("/get_user_info").status_code == 200
+    assert run(ada.email, "--end-all").output == "Sessions ended: 1.\n"
+    assert ada.get("/get_user_info").status_code == 401
+    assert bob.get("/get_user_info").status_code == 200
+    acts = list_acts(database=app.extensions[EXTENSION].database, limit=9, act="sessions_ended")
+    assert [(act["subject"], act["door"]) for act in acts] == [(ada.email, "command line")] * 2

@@ -10,8 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import Table, insert
 
+from database.accounts.audit import COMMAND_LINE
 from database.accounts.sessions import create_session
-from database.accounts.users import new_account
+from database.accounts.users import new_account, set_disabled
 from database.engine.database import Database
 from database.schema import attachments, documents, quotas, sessions, usage_days, users
 from endpoints.http.guards import SESSION_COOKIE
@@ -235,6 +236,22 @@ def test_what_is_being_written_for_an_account_stops_when_it_is_disabled(grace: P
     ada.client.post("/login", json={"email": ada.email, "password": PASSWORD})
     answer = ada.get(f"/list_messages_by_conversation/{conversation_id}").json[1]
     assert (answer["text"], answer["status"]) == ("First ", "cancelled")
+
+
+def test_a_server_stops_the_answers_of_an_account_that_a_command_disabled(
+    app: Flask, ada: Person, grace: Person, hold: Hold
+) -> None:
+    running = ada.post(f"/send_message/{ada.new_conversation()}", json={"messageText": "Go on"}, buffered=False)
+    other = grace.post(f"/send_message/{grace.new_conversation()}", json={"messageText": "Go on"}, buffered=False)
+    assert hold.wait_until_reached()
+    state = app.extensions[EXTENSION]
+    state.turns.stop_disabled()
+    # As a process of its own does it, which knows nothing of this one.
+    set_disabled(database=state.database, user_email=ada.email, disabled=True, by=COMMAND_LINE)
+    state.turns.stop_disabled()
+    assert events_of(running)[-1]["answer_status"] == "cancelled"
+    hold.release()
+    assert events_of(other)[-1]["answer_status"] == "complete"
 
 
 def test_nobody_shuts_themself_out(grace: Person) -> None:

@@ -79,7 +79,7 @@ def test_a_form_is_redirected_and_shown_again_with_what_is_wrong(app: Flask, gra
     client = app.test_client()
     form = {"email": "no address", "password": "short"}
     wrong = client.post(path, data=form, headers={"Accept-Language": "de", **BROWSER, **OWN_PAGE})
-    assert wrong.status_code == 400
+    assert (wrong.status_code, wrong.headers["Referrer-Policy"]) == (400, "no-referrer")
     assert "Das ist keine E-Mail-Adresse." in wrong.get_data(as_text=True)
     taken = client.post(path, data={"email": grace.email, "password": PASSWORD}, headers={**BROWSER, **OWN_PAGE})
     assert taken.status_code == 409

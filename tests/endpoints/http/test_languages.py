@@ -33,6 +33,7 @@ SAYING = (
     "endpoints/messages/views.py",
     "database/accounts/users.py",
     "database/engine/errors.py",
+    "endpoints/accounts/forms.py",
     "endpoints/accounts/login.py",
     "endpoints/http/error_responses.py",
     "endpoints/http/errors.py",

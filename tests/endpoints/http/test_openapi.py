@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,11 +18,23 @@ from tests.endpoints.conftest import Person
 
 
 def test_every_route_is_described_with_a_sentence_and_an_answer(app: Flask) -> None:
-    document = describe(app)
+    document = describe(app, version="0")
     for path, method, view in routes(app):
         assert (inspect.getdoc(view) or "").endswith("."), f"{method} {path} says nothing of itself"
         assert hasattr(view, "answer_media"), f"{method} {path} does not say what it answers"
     assert sum(len(operations) for operations in document["paths"].values()) == len(list(routes(app)))
+
+
+def test_every_query_parameter_is_described_in_a_sentence(app: Flask) -> None:
+    described = [
+        (path, method, parameter["name"], parameter["description"])
+        for path, operations in describe(app, version="0")["paths"].items()
+        for method, operation in operations.items()
+        for parameter in operation["parameters"]
+        if parameter["in"] == "query"
+    ]
+    assert len(described) > 100
+    assert [each for each in described if not re.fullmatch(r"[A-Z`\[].{5,199}\.", each[3])] == []
 
 
 def test_every_schema_that_is_referred_to_is_there(app: Flask) -> None:
@@ -40,7 +53,7 @@ def test_error_codes_are_words_and_each_error_stands_before_its_base(app: Flask)
 
 
 def test_each_operation_names_its_own_answers(app: Flask) -> None:
-    for path, operations in describe(app)["paths"].items():
+    for path, operations in describe(app, version="0")["paths"].items():
         for method, operation in operations.items():
             assert "default" not in operation["responses"], (method, path)
             assert {"400", "503"} <= set(operation["responses"]), (method, path)
@@ -55,14 +68,14 @@ def test_each_operation_names_its_own_answers(app: Flask) -> None:
 def test_a_body_that_a_view_needs_is_described_as_required_and_one_that_may_be_left_out_is_not(
     app: Flask, ada: Person
 ) -> None:
-    paths = describe(app)["paths"]
+    paths = describe(app, version="0")["paths"]
     for path, required in (("/pkb/claims", True), ("/create_conversation/{domain}/", False)):
         assert paths[path]["post"]["requestBody"]["required"] is required
         assert (ada.post(path.replace("{domain}", "assistant")).status_code == 400) is required
 
 
 def test_the_export_is_described_with_the_media_type_of_each_format(app: Flask, ada: Person) -> None:
-    success = describe(app)["paths"]["/export_conversation/{conversation_id}"]["get"]["responses"]["200"]
+    success = describe(app, version="0")["paths"]["/export_conversation/{conversation_id}"]["get"]["responses"]["200"]
     path = f"/export_conversation/{ada.new_conversation()}"
     made = {ada.get(path, query_string={"format": each}).mimetype for each in ("markdown", "html", "json", "bundle")}
     assert {media.partition(";")[0] for media in success["content"]} == made
@@ -71,7 +84,7 @@ def test_the_export_is_described_with_the_media_type_of_each_format(app: Flask, 
 def test_a_message_that_replies_to_nothing_is_refused_with_a_code_that_is_described(app: Flask, ada: Person) -> None:
     path = "/send_message/{conversation_id}"
     refused = ada.post(f"/send_message/{ada.new_conversation()}", json={"messageText": "And?", "reply_to": "nothing"})
-    described = describe(app)["paths"][path]["post"]["responses"][str(refused.status_code)]["description"]
+    described = describe(app, version="0")["paths"][path]["post"]["responses"][str(refused.status_code)]["description"]
     assert f"`{refused.json['code']}`" in described
 
 
@@ -123,7 +136,7 @@ def test_no_two_models_of_the_api_share_a_name() -> None:
     ("path", "method", "shape"), [("/search", "get", "SearchResults"), ("/pkb/search", "get", "ClaimSearchResults")]
 )
 def test_the_two_searches_have_answers_of_their_own(path: str, method: str, shape: str, app: Flask) -> None:
-    content = describe(app)["paths"][path][method]["responses"]["200"]["content"]
+    content = describe(app, version="0")["paths"][path][method]["responses"]["200"]["content"]
     assert content["application/json"]["schema"] == {"$ref": f"#/components/schemas/{shape}"}
 
 

@@ -64,6 +64,45 @@ async def refusal(uri: str, client: Client) -> MCPError:
     return error.value
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "answered_id", "says"),
+    [
+        (b"{", -32700, None, "not valid JSON"),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "p\xff"}', -32700, None, "not valid JSON"),
+        (b"[]", -32600, None, "JSON object"),
+        (b"1", -32600, None, "JSON object"),
+        (b"{}", -32600, None, "jsonrpc"),
+        (b'{"jsonrpc": "1.0", "id": 7, "method": "ping"}', -32600, 7, "jsonrpc"),
+        (b'{"jsonrpc": "2.0", "id": 7}', -32600, 7, "method"),
+        (b'{"jsonrpc": "2.0", "id": 7, "result": 5}', -32600, 7, "method"),
+        (b'{"jsonrpc": "2.0", "id": "a", "method": 5}', -32600, "a", "method"),
+        (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}', -32600, None, "id"),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None, "id"),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None, "id"),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": [1]}', -32602, 7, "params"),
+    ],
+)
+def test_a_malformed_message_is_refused_by_one_sentence_with_the_code_of_the_protocol(
+    body: bytes, code: int, answered_id: object, says: str, app: Flask, ada: Person
+) -> None:
+    headers = {"Authorization": f"Bearer {token_of(app, ada.email)}", "Content-Type": "application/json"}
+    answer = app.test_client().post("/mcp", data=body, headers=headers)
+    refusal = told(answer, JsonRpcAnswer, status=400)
+    assert refusal.error is not None
+    assert (refusal.id, refusal.error["code"]) == (answered_id, code)
+    message = refusal.error["message"]
+    assert says in message
+    assert len(message) < 80
+    assert message.count(".") - message.count("2.0") == 1
+
+
+def test_an_answer_to_what_was_never_asked_is_taken_and_means_nothing(app: Flask, ada: Person) -> None:
+    headers = {"Authorization": f"Bearer {token_of(app, ada.email)}"}
+    for outcome in ({"result": {}}, {"error": {"code": -1, "message": "No."}}):
+        answer = app.test_client().post("/mcp", json={"jsonrpc": "2.0", "id": 1, **outcome}, headers=headers)
+        assert (answer.status_code, answer.data) == (202, b"")
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_program_lists_and_calls_tools(mode: str, app: Flask, ada: Person) -> None:
     friendly_id = conversation_of(ada, "What did I decide about tomatoes?")

@@ -338,7 +338,7 @@ def test_an_address_is_told_only_once_it_is_the_server_s_own(app: Flask, caplog:
         with pytest.raises(SystemExit):
             asyncio.run(Server(configure(bridge, settings), bridge).serve())
     assert "address already in use" in caplog.text
-    assert "Anaphora is at" not in caplog.text
+    assert " is at http" not in caplog.text
 
 
 def test_a_stream_can_also_be_read_by_any_other_server() -> None:

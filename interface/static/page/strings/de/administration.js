@@ -70,7 +70,7 @@ export const administrationStrings = fill(english, {
   health: {
     parts: { status: 'Insgesamt', store: 'Speicher', knowledge: 'Erinnerungen', model: 'Hauptmodell', broker: 'Valkey' },
     states: {
-      ready: 'bereit', degraded: 'eingeschränkt', not_ready: 'nicht bereit', ok: 'in Ordnung', failed: 'ausgefallen', damaged: 'beschädigt', none: 'nicht eingerichtet', waiting: 'wartet', fetching: 'wird geholt', loading: 'wird geladen',
+      ready: 'bereit', degraded: 'eingeschränkt', not_ready: 'nicht bereit', ok: 'in Ordnung', failed: 'ausgefallen', starting: 'startet', damaged: 'beschädigt', none: 'nicht eingerichtet', waiting: 'wartet', fetching: 'wird geholt', loading: 'wird geladen',
     },
     disk: 'Platte des Datenordners',
     free: (free, total) => `${free} von ${total} MB frei`,
@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: 'Passwort-Link erstellt',
       password_set: 'Passwort gesetzt',
       token_made: 'Token erstellt',
+      token_revoked: 'Token widerrufen',
+      sessions_ended: 'Sitzungen beendet',
       invitation_made: 'Einladung erstellt',
       invitation_withdrawn: 'Einladung zurückgezogen',
       identity_connected: 'Anmeldung über den Anbieter verbunden',

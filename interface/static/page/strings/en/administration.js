@@ -69,7 +69,7 @@ export const administrationStrings = {
   health: {
     parts: { status: 'All together', store: 'Store', knowledge: 'Memories', model: 'Main model', broker: 'Valkey' },
     states: {
-      ready: 'ready', degraded: 'restricted', not_ready: 'not ready', ok: 'in order', failed: 'failed', damaged: 'damaged', none: 'not set up', waiting: 'waiting', fetching: 'being fetched', loading: 'being loaded',
+      ready: 'ready', degraded: 'restricted', not_ready: 'not ready', ok: 'in order', failed: 'failed', starting: 'starting', damaged: 'damaged', none: 'not set up', waiting: 'waiting', fetching: 'being fetched', loading: 'being loaded',
     },
     disk: 'Disk of the data folder',
     free: (free, total) => `${free} of ${total} MB free`,
@@ -91,6 +91,8 @@ export const administrationStrings = {
       password_link_made: 'Password link made',
       password_set: 'Password set',
       token_made: 'Token made',
+      token_revoked: 'Token revoked',
+      sessions_ended: 'Sessions ended',
       invitation_made: 'Invitation made',
       invitation_withdrawn: 'Invitation withdrawn',
       identity_connected: 'Login by the provider connected',

@@ -70,7 +70,7 @@ export const administrationStrings = fill(english, {
   health: {
     parts: { status: 'En conjunto', store: 'Almacén', knowledge: 'Recuerdos', model: 'Modelo principal', broker: 'Valkey' },
     states: {
-      ready: 'listo', degraded: 'limitado', not_ready: 'no está listo', ok: 'en orden', failed: 'ha fallado', damaged: 'dañado', none: 'no configurado', waiting: 'en espera', fetching: 'descargándose', loading: 'cargándose',
+      ready: 'listo', degraded: 'limitado', not_ready: 'no está listo', ok: 'en orden', failed: 'ha fallado', starting: 'iniciándose', damaged: 'dañado', none: 'no configurado', waiting: 'en espera', fetching: 'descargándose', loading: 'cargándose',
     },
     disk: 'Disco de la carpeta de datos',
     free: (free, total) => `${free} de ${total} MB libres`,
@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: 'Enlace de contraseña creado',
       password_set: 'Contraseña cambiada',
       token_made: 'Token creado',
+      token_revoked: 'Token revocado',
+      sessions_ended: 'Sesiones cerradas',
       invitation_made: 'Invitación creada',
       invitation_withdrawn: 'Invitación retirada',
       identity_connected: 'Inicio de sesión del proveedor conectado',

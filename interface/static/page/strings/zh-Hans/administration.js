@@ -70,7 +70,7 @@ export const administrationStrings = fill(english, {
   health: {
     parts: { status: '总体', store: '存储', knowledge: '记忆', model: '主模型', broker: 'Valkey' },
     states: {
-      ready: '就绪', degraded: '受限', not_ready: '未就绪', ok: '正常', failed: '故障', damaged: '已损坏', none: '未设置', waiting: '等待中', fetching: '下载中', loading: '加载中',
+      ready: '就绪', degraded: '受限', not_ready: '未就绪', ok: '正常', failed: '故障', starting: '正在启动', damaged: '已损坏', none: '未设置', waiting: '等待中', fetching: '下载中', loading: '加载中',
     },
     disk: '数据文件夹所在磁盘',
     free: (free, total) => `可用 ${free} / ${total} MB`,
@@ -92,6 +92,8 @@ export const administrationStrings = fill(english, {
       password_link_made: '生成密码链接',
       password_set: '设置密码',
       token_made: '创建令牌',
+      token_revoked: '撤销令牌',
+      sessions_ended: '结束会话',
       invitation_made: '创建邀请',
       invitation_withdrawn: '撤回邀请',
       identity_connected: '连接提供方登录',
