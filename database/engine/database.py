@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context, copy_context
 from enum import IntEnum
 from functools import partial
 from heapq import heappop, heappush
@@ -23,8 +24,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
-
-import tracing
 
 from .backend import Backend, log_failure
 from .checkpoints import Checkpoints, NoCheckpoints
@@ -64,13 +63,13 @@ class Urgency(IntEnum):
 
 
 class _Queued(NamedTuple):
-    """A job that waits for the writer; the tuple's order is that of the queue. commit: runs it as a transaction."""
+    """A job that waits for the writer; the tuple's order is that of the queue. context: of who queued it."""
 
     urgency: int
     number: int
     job: Job[Any]
     future: Future[Any] | LoopFuture
-    commit: Callable[..., Any]
+    context: Context
 
     @property
     def is_of_turn(self) -> bool:
@@ -210,8 +209,7 @@ class Database:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
                 self._submitted += 1
-                carried = tracing.carried(job), outcome, tracing.carried(self._committed)
-                self._jobs.put(_Queued(urgency, next(self._count), *carried))
+                self._jobs.put(_Queued(urgency, next(self._count), job, outcome, copy_context()))
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""
@@ -262,7 +260,7 @@ class Database:
                 return
             self._closed = True
             if self._thread.ident:
-                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future(), self._committed))
+                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future(), copy_context()))
         if self._thread.ident:
             self._thread.join()
         self._checkpoints.close()
@@ -287,18 +285,23 @@ class Database:
             return not self._closed and not self._submitted and self._writing.acquire(blocking=False)
 
     def _work(self) -> None:
-        while True:
-            first = self._jobs.get()
-            if first.job is _end:
-                return
-            with self._writing:
-                taken = list(self._group(first))
-                group = [each for each in taken if each.future.set_running_or_notify_cancel()]
-                if len(group) < 2 or not self._run_together(group):
-                    for each in group:
-                        self._run(each)
-            with self._closing:
-                self._submitted -= len(taken)
+        while self._run_next():
+            pass  # and nothing is kept of a job: its context holds the request that queued it
+
+    def _run_next(self) -> bool:
+        """Wait for the first job and run it, with those that share its transaction; False for the last one."""
+        first = self._jobs.get()
+        if first.job is _end:
+            return False
+        with self._writing:
+            taken = list(self._group(first))
+            group = [each for each in taken if each.future.set_running_or_notify_cancel()]
+            if len(group) < 2 or not self._run_together(group):
+                for each in group:
+                    self._run(each)
+        with self._closing:
+            self._submitted -= len(taken)
+        return True
 
     def _group(self, first: _Queued) -> Iterator[_Queued]:
         """`first`, and those that wait behind it and may share its transaction."""
@@ -313,7 +316,7 @@ class Database:
         """Whether all went well; if not, nothing was done, and each has to be run by itself."""
         try:
             with self._transaction(is_pipelined=True) as connection:
-                results = list(results_of([each.job for each in group], connection))
+                results = list(results_of([(each.job, each.context) for each in group], connection))
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
         self.write_failure = None
@@ -323,7 +326,7 @@ class Database:
 
     def _run(self, queued: _Queued) -> None:
         try:
-            result = queued.commit(queued.job, is_of_turn=queued.is_of_turn)
+            result = queued.context.run(self._committed, queued.job, is_of_turn=queued.is_of_turn)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             queued.future.set_exception(error)
         else:
