@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context, ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span as OpenTelemetrySpan
     from opentelemetry.trace import SpanKind, Tracer
 
-P = ParamSpec("P")
-T = TypeVar("T")
 About = Mapping[str, str | int]
 """What is told of a span beside its name."""
 SERVICE = "anaphora"
@@ -178,31 +176,6 @@ def context_of(request_id: str | None) -> Context:
     context = copy_context()
     context.run(began_by.set, request_id)
     return context
-
-
-def carried(work: Callable[P, T]) -> Callable[P, T]:
-    """`work`, wrapped so that it runs in this thread's span, and for its request, when another thread calls it."""
-    request_id = began_by.get()
-    if tracer is None:
-        return work if request_id is None else _of_request(work, request_id)
-    context = copy_context()
-
-    def carried_work(*args: P.args, **kwargs: P.kwargs) -> T:
-        return context.copy().run(work, *args, **kwargs)
-
-    return carried_work
-
-
-def _of_request(work: Callable[P, T], request_id: str) -> Callable[P, T]:
-    # A whole context would keep the request of the web framework in memory as well.
-    def work_of_request(*args: P.args, **kwargs: P.kwargs) -> T:
-        token = began_by.set(request_id)
-        try:
-            return work(*args, **kwargs)
-        finally:
-            began_by.reset(token)
-
-    return work_of_request
 
 
 @contextmanager

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
+from contextvars import copy_context
+from functools import cache, partial
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-import tracing
 from language_models.errors import BadCredentialsError, ModelError, ModelRateLimitedError, ModelUnavailableError
 from language_models.ports import EmbeddingModel
 
@@ -36,7 +36,7 @@ def begin(model: EmbeddingModel, work: Callable[P, T], *args: P.args, **kwargs: 
     """
     late = _late.get(model)
     if late is None or late.done():
-        return _pool().submit(tracing.carried(work), *args, **kwargs)
+        return _pool().submit(partial(copy_context().run, work, *args, **kwargs))
     over: Future[T] = Future()
     over.set_exception(TimeoutError())
     return over

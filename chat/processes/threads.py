@@ -8,12 +8,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
-
-import tracing
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,10 +21,14 @@ _THREADS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """Work for a thread, and the future that is waiting for it; `loop`: the one that an asyncio future belongs to."""
+    """Work for a thread, and the future that is waiting for it.
+
+    context: of who queued it. loop: the one that an asyncio future belongs to.
+    """
 
     future: Future[Any] | asyncio.Future[Any]
     work: Callable[[], Any]
+    context: Context
     loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -52,7 +55,7 @@ class WorkerThreads(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue `fn(*args, **kwargs)`. Raises RuntimeError after `shutdown`."""
         future: Future[T] = Future()
-        self._queue(_Job(future, tracing.carried(partial(fn, *args, **kwargs))))
+        self._queue(_Job(future, partial(fn, *args, **kwargs), copy_context()))
         return future
 
     def on_loop(self, work: Callable[[], T]) -> asyncio.Future[T]:
@@ -62,7 +65,7 @@ class WorkerThreads(Executor):
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue(_Job(future, tracing.carried(work), loop))
+        self._queue(_Job(future, work, copy_context(), loop))
         return future
 
     def _queue(self, job: _Job) -> None:
@@ -132,7 +135,7 @@ def _run(job: _Job) -> None:
     elif job.future.cancelled():
         return
     try:
-        result = job.work()
+        result = job.context.run(job.work)
     except SystemExit as raised:  # on a loop it would end the server, with the turns of everybody
         error = RuntimeError(f"a job wanted to end the program, with code {raised.code}")
         error.__cause__ = raised

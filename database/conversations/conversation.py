@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
@@ -140,7 +140,7 @@ def conversation_metadata(row: ConversationRow | ConversationListRow) -> dict[st
     `last_updated` is "YYYY-MM-DD HH:MM:SS" (UTC) beside the ISO times; `conversation_friendly_id` is "" while
     there is none.
     """
-    return listed_shape(*(row if isinstance(row, ConversationListRow) else _as_listed(row)))
+    return next(listed_shapes([row if isinstance(row, ConversationListRow) else _as_listed(row)]))
 
 
 _RECORDED = (
@@ -171,74 +171,78 @@ def record_listed(connection: Connection, rows: Iterable[ConversationRow], chang
 _as_listed: Callable[[ConversationRow], tuple[Any, ...]] = attrgetter(*ConversationListRow._fields)
 
 
-# Positional and in one call: lists of ten thousand rows pass through here.
-def listed_shape(
-    conversation_id: str,
-    created_at: str,
-    updated_at: str,
-    friendly_id: str | None,
-    title: str,
-    running_summary: str,
-    flag: str,
-    message_count: int,
-    settings: dict[str, Any],
-    archived: bool,
-    stateless: bool,
-    pinned_at: str | None,
-    tags: list[str],
-    expires_at: str | None,
-    user_email: str,
-    domain: str,
-    workspace_id: str,
-    workspace_name: str,
-) -> dict[str, Any]:
-    """`conversation_metadata` of the fields of a `ConversationListRow`."""
-    return {
-        "conversation_id": conversation_id,
-        "user_id": user_email,
-        "title": title,
-        "summary_till_now": running_summary,
-        "domain": domain,
-        "flag": flag,
-        "last_updated": f"{updated_at[:10]} {updated_at[11:19]}",
-        "created_at": created_at,
-        "updated_at": updated_at,
-        "conversation_settings": settings,
-        "conversation_friendly_id": friendly_id or "",
-        "workspace_id": workspace_id,
-        "workspace_name": workspace_name,
-        "archived": archived,
-        "stateless": stateless,
-        "pinned": pinned_at is not None,
-        "tags": tags,
-        "temporary": expires_at is not None,
-        "message_count": message_count,
-    }
+# One after another, and by position: lists of ten thousand rows pass through here.
+def listed_shapes(rows: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """`conversation_metadata` of the fields of each `ConversationListRow`."""
+    for (
+        conversation_id,
+        created_at,
+        updated_at,
+        friendly_id,
+        title,
+        running_summary,
+        flag,
+        message_count,
+        settings,
+        archived,
+        stateless,
+        pinned_at,
+        tags,
+        expires_at,
+        user_email,
+        domain,
+        workspace_id,
+        workspace_name,
+    ) in rows:
+        yield {
+            "conversation_id": conversation_id,
+            "user_id": user_email,
+            "title": title,
+            "summary_till_now": running_summary,
+            "domain": domain,
+            "flag": flag,
+            "last_updated": updated_at[:19].replace("T", " "),
+            "created_at": created_at,
+            "updated_at": updated_at,
+            "conversation_settings": settings,
+            "conversation_friendly_id": friendly_id or "",
+            "workspace_id": workspace_id,
+            "workspace_name": workspace_name,
+            "archived": archived,
+            "stateless": stateless,
+            "pinned": pinned_at is not None,
+            "tags": tags,
+            "temporary": expires_at is not None,
+            "message_count": message_count,
+        }
 
 
-def brief_shape(row: ConversationListRow, *, running_answers: list[str] | None = None) -> dict[str, Any]:
-    """What a tree of conversations shows of one, half as long as `listed_shape`: usual values are left out."""
-    brief: dict[str, Any] = {
-        "conversation_id": row.conversation_id,
-        "title": row.title,
-        "updated_at": row.updated_at,
-        "conversation_friendly_id": row.conversation_friendly_id or "",
-        "workspace_id": row.workspace_id,
-        "message_count": row.message_count,
-    }
-    if row.flag != "none":
-        brief["flag"] = row.flag
-    if row.archived:
-        brief["archived"] = True
-    if row.stateless:
-        brief["stateless"] = True
-    if row.pinned_at is not None:
-        brief["pinned"] = True
-    if row.tags:
-        brief["tags"] = row.tags
-    if running_answers:
-        brief["running_answers"] = running_answers
-    return brief
+def brief_shapes(
+    rows: Iterable[Sequence[Any]], *, running_answers: Mapping[str, list[str]]
+) -> Iterator[dict[str, Any]]:
+    """What a tree of conversations shows of each, half as long as `listed_shapes`: usual values are left out."""
+    for key, _, updated, name, title, _, flag, count, _, archived, stateless, pinned, tags, *_, place, _ in rows:
+        brief: dict[str, Any] = {
+            "conversation_id": key,
+            "title": title,
+            "updated_at": updated,
+            "conversation_friendly_id": name or "",
+            "workspace_id": place,
+            "message_count": count,
+        }
+        if flag != "none":
+            brief["flag"] = flag
+        if archived:
+            brief["archived"] = True
+        if stateless:
+            brief["stateless"] = True
+        if pinned is not None:
+            brief["pinned"] = True
+        if tags:
+            brief["tags"] = tags
+        if key in running_answers:
+            brief["running_answers"] = running_answers[key]
+        yield brief
 
 
 _c = conversations.c

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import orjson
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from sqlalchemy import (
     exists,
     func,
     literal_column,
+    null,
     or_,
     select,
     tuple_,
@@ -37,19 +38,18 @@ from database.search.index import folded_name
 from database.workspaces.repository import DEFAULT_WORKSPACE_NAME, default_workspace_id
 from sentences import say
 
-from .conversation import ConversationListRow, brief_shape, joined_tags, listed_shape, split_tags
+from .conversation import ConversationListRow, brief_shapes, joined_tags, listed_shapes, split_tags
 from .tags import tag_key
 from .titles import has_words
 
-T = TypeVar("T")
 _c = conversations.c
 _place = conversation_workspaces.c
 # Joined by owner, too: where many people have many, PostgreSQL reads a person's places at once instead of one by one.
 _PLACE = conversations.outerjoin(
     conversation_workspaces, and_(_place.conversation_id == _c.conversation_id, _place.user_email == _c.user_email)
 )
-# The first columns of ConversationListRow in its order, and then the place; what is the same for all, or read once for
-# all, is added later.
+# The first columns of ConversationListRow in its order, and then the place and the tags; what is the same for all, or
+# read once for all, is added later.
 _COLUMNS: list[ColumnElement[Any]] = [
     _c.conversation_id,
     _c.created_at,
@@ -63,7 +63,6 @@ _COLUMNS: list[ColumnElement[Any]] = [
     _c.archived,
     _c.stateless,
     _c.pinned_at,
-    joined_tags(),
 ]
 # Of these, what no tree shows is not read for a brief list: summaries may be long.
 _UNREAD = ("created_at", "running_summary", "settings")
@@ -82,7 +81,10 @@ _NAMES = Prepared(
         workspaces.c.user_email == bindparam("owner"), workspaces.c.domain == bindparam("in_domain")
     )
 )
-_TAGS = Prepared(select(conversation_tags.c.tag).where(conversation_tags.c.user_email == bindparam("owner")).distinct())
+_t = conversation_tags.c
+_TAGS = Prepared(select(_t.tag).where(_t.user_email == bindparam("owner")).distinct())
+# For a whole list: all at once, instead of a search for each of ten thousand conversations.
+_ALL_TAGS = Prepared(select(_t.conversation_id, _t.tag).where(_t.user_email == bindparam("owner")))
 _m = messages.c
 _RUNNING = Prepared(
     select(_m.conversation_id, _m.message_id).where(_m.status == "streaming", _m.user_email == bindparam("owner"))
@@ -131,44 +133,41 @@ def list_conversations(
 ) -> tuple[list[ConversationListRow], str | None]:
     """The user's live conversations of `domain`, newest first, and the cursor of the next page (None after the last).
 
-    Temporary ones are never listed. Two queries, which a database server is asked together, and one before them for
-    the spellings of a tag. Raises InvalidChangeError
-    for an unknown cursor, and WorkspaceNotFoundError.
+    Temporary ones are never listed. Two queries, three for a whole list, which a database server is asked together, and
+    one before them for the spellings of a tag. Raises InvalidChangeError for an unknown cursor, and
+    WorkspaceNotFoundError.
     """
-    return _listed(ConversationListRow, database, user_email, domain, **page)
+    rows, following = _listed(database, user_email, domain, **page)
+    return list(map(ConversationListRow._make, rows)), following
 
 
 def list_conversation_items(
     *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
-) -> tuple[list[dict[str, Any]], str | None]:
-    """`list_conversations` in the shape of `conversation_metadata`, built directly, since there may be 10,000 rows."""
-    return _listed(listed_shape, database, user_email, domain, **page)
+) -> tuple[Iterator[dict[str, Any]], str | None]:
+    """`list_conversations` in the shape of `conversation_metadata`, each built when it is asked for: many may be."""
+    rows, following = _listed(database, user_email, domain, **page)
+    return listed_shapes(rows), following
 
 
 def list_brief_items(
     *, database: Database, user_email: str, domain: str, **page: Unpack[ListPage]
-) -> tuple[list[dict[str, Any]], str | None]:
-    """`list_conversations` in the shape of `brief_shape`, with the ids of the answers that are being written.
+) -> tuple[Iterator[dict[str, Any]], str | None]:
+    """`list_conversations` in the shape of `brief_shapes`, with the ids of the answers that are being written.
 
     No summaries are read.
     """
-    rows, cursor = _listed(ConversationListRow, database, user_email, domain, is_brief=True, **page)
+    rows, following = _listed(database, user_email, domain, is_brief=True, **page)
     running: dict[str, list[str]] = {}
     with database.reading() as connection:
         for conversation_id, message_id in _RUNNING.rows(connection, owner=user_email):
             running.setdefault(conversation_id, []).append(message_id)
-    return [brief_shape(row, running_answers=running.get(row.conversation_id)) for row in rows], cursor
+    return brief_shapes(rows, running_answers=running), following
 
 
 def _listed(
-    make: Callable[..., T],
-    database: Database,
-    user_email: str,
-    domain: str,
-    *,
-    is_brief: bool = False,
-    **page: Unpack[ListPage],
-) -> tuple[list[T], str | None]:
+    database: Database, user_email: str, domain: str, *, is_brief: bool = False, **page: Unpack[ListPage]
+) -> tuple[Iterator[Row], str | None]:
+    """The fields of each `ConversationListRow`, and the cursor."""
     limit, cursor = page.get("limit"), page.get("cursor")
     wanted: dict[str, Any] = {"owner": user_email, "in_domain": domain}
     if cursor is not None:
@@ -178,6 +177,7 @@ def _listed(
         wanted["place"] = place
     if limit is not None and not words:
         wanted["at_most"] = limit + 1
+    is_page = "at_most" in wanted
     default_id = default_workspace_id(user_email, domain)
     with database.reading() as connection:
         spellings = [] if tag is None else _spellings(connection, tag, user_email=user_email)
@@ -185,7 +185,7 @@ def _listed(
         query = _page(
             archived=None if page.get("archived_only") else page.get("include_archived", False),
             continued=cursor is not None,
-            limited="at_most" in wanted,
+            is_page=is_page,
             spellings=len(spellings),
             placed=None if place is None else "default" if place == default_id else "stored",
             is_brief=is_brief,
@@ -193,17 +193,19 @@ def _listed(
         with pipelined(connection):
             ask_names = _NAMES.asked(connection, owner=user_email, in_domain=domain)
             ask_rows = None if words else query.asked(connection, **wanted)
+            ask_tags = None if is_page else _ALL_TAGS.asked(connection, owner=user_email)
         names: dict[str, str] = dict(ask_names())
         if place not in {None, default_id, *names}:
             raise WorkspaceNotFoundError
         found = ask_rows() if ask_rows else _titled(query, connection, words, limit, wanted)
+        tags = ask_tags() if ask_tags else [(row[0], tag) for row in found for tag in split_tags(row[-1])]
     shown = found if limit is None else found[:limit]
     next_cursor = None
     if shown and len(found) > len(shown):
         next_cursor = encode_cursor(updated_at=shown[-1][2], conversation_id=shown[-1][0])
-    default = (user_email, domain, default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
-    places = {workspace_id: (user_email, domain, workspace_id, name) for workspace_id, name in names.items()}
-    return [_made(make, places, default, *row) for row in shown], next_cursor
+    default = (default_id, names.get(default_id, DEFAULT_WORKSPACE_NAME))
+    places = {workspace_id: (workspace_id, name) for workspace_id, name in names.items()}
+    return _filled(shown, user_email, domain, tags=_by_conversation(tags), places=places, default=default), next_cursor
 
 
 def _spellings(connection: Connection, tag: str, *, user_email: str) -> list[str]:
@@ -230,19 +232,20 @@ def _page(
     *,
     archived: bool | None,
     continued: bool,
-    limited: bool,
+    is_page: bool,
     spellings: int,
     placed: Literal["default", "stored"] | None,
     is_brief: bool,
 ) -> Prepared:
-    """The statement of one kind of page, built once. archived: whether to include those; None: only those.
+    """The statement of one kind of list, built once. archived: whether to include those; None: only those.
 
-    spellings: of the tag that is asked for, 0 for none. placed: in one workspace; conversations without a stored one
-    lie in the default one.
+    is_page: of so many rows only, each with its tags. spellings: of the tag that is asked for, 0 for none. placed: in
+    one workspace; conversations without a stored one lie in the default one.
     """
-    is_joined = placed is not None or not limited
+    is_joined = placed is not None or not is_page
+    columns = [*(_BRIEF_COLUMNS if is_brief else _COLUMNS), _place.workspace_id if is_joined else _PLACE_OF_ROW]
     query = (
-        select(*(_BRIEF_COLUMNS if is_brief else _COLUMNS), _place.workspace_id if is_joined else _PLACE_OF_ROW)
+        select(*columns, joined_tags() if is_page else null())
         .select_from(_PLACE if is_joined else conversations)
         .where(_c.user_email == bindparam("owner"), _c.domain == bindparam("in_domain"), _c.deleted_at.is_(None))
         .where(_c.expires_at.is_(None))
@@ -261,30 +264,28 @@ def _page(
     if continued:
         last = tuple_(bindparam("before_time", type_=Text), bindparam("before_id", type_=Text))
         query = query.where(tuple_(_c.updated_at, _c.conversation_id) < last)
-    return Prepared(query.limit(bindparam("at_most", type_=Integer)) if limited else query)
+    return Prepared(query.limit(bindparam("at_most", type_=Integer)) if is_page else query)
+
+
+def _by_conversation(tags: Sequence[Row]) -> dict[str, list[str]]:
+    """The tags of each conversation that has any, in order."""
+    found: dict[str, list[str]] = {}
+    for conversation_id, tag in sorted(tags, key=lambda row: row[1].casefold()):
+        found.setdefault(conversation_id, []).append(tag)
+    return found
 
 
 # By position: rebuilding ten thousand rows takes longer than reading them.
-def _made(
-    make: Callable[..., T],
-    places: Mapping[str, tuple[str, str, str, str]],
-    default: tuple[str, str, str, str],
-    conversation_id: str,
-    created_at: str,
-    updated_at: str,
-    friendly_id: str | None,
-    title: str,
-    running_summary: str,
-    flag: str,
-    message_count: int,
-    settings: str,
-    archived: int,
-    stateless: int,
-    pinned_at: str | None,
-    tags: str | None,
-    workspace_id: str | None,
-) -> T:
-    return make(
+def _filled(
+    rows: Sequence[Row],
+    user_email: str,
+    domain: str,
+    *,
+    tags: Mapping[str, list[str]],
+    places: Mapping[str, tuple[str, str]],
+    default: tuple[str, str],
+) -> Iterator[Row]:
+    for (
         conversation_id,
         created_at,
         updated_at,
@@ -293,14 +294,34 @@ def _made(
         running_summary,
         flag,
         message_count,
-        {} if settings == "{}" else orjson.loads(settings),
-        archived == 1,
-        stateless == 1,
+        settings,
+        archived,
+        stateless,
         pinned_at,
-        split_tags(tags),
-        None,
-        *places.get(workspace_id or "", default),
-    )
+        stored_id,
+        _,
+    ) in rows:
+        workspace_id, workspace_name = places.get(stored_id or "", default)
+        yield (
+            conversation_id,
+            created_at,
+            updated_at,
+            friendly_id,
+            title,
+            running_summary,
+            flag,
+            message_count,
+            {} if settings == "{}" else orjson.loads(settings),
+            archived == 1,
+            stateless == 1,
+            pinned_at,
+            tags.get(conversation_id, []),
+            None,
+            user_email,
+            domain,
+            workspace_id,
+            workspace_name,
+        )
 
 
 def encode_cursor(*, updated_at: str, conversation_id: str) -> str:

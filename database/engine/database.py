@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import Context, copy_context
 from enum import IntEnum
 from functools import partial
 from heapq import heappop, heappush
@@ -23,8 +24,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
-
-import tracing
 
 from .backend import Backend, log_failure
 from .checkpoints import Checkpoints, NoCheckpoints
@@ -38,7 +37,7 @@ from .errors import (
     StoreBeingCheckedError,
     StoreError,
 )
-from .pool import HandedOver, KeptConnections, LoopFuture
+from .pool import KeptConnections
 from .statements import results_of
 
 T = TypeVar("T")
@@ -63,14 +62,73 @@ class Urgency(IntEnum):
     INDEX = 3
 
 
+class _LoopFuture:
+    """A future of a loop, with those methods of a thread's future that the writer calls."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self._future = future
+        self._loop = future.get_loop()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Whether somebody still waits."""
+        return not self._future.cancelled()
+
+    def set_result(self, result: object) -> None:
+        """Settle the future."""
+        self._tell(self._future.set_result, result)
+
+    def set_exception(self, error: BaseException) -> None:
+        """Let the future raise `error`."""
+        self._tell(self._future.set_exception, error)
+
+    def _tell(self, settle: Callable[[Any], object], outcome: object) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            self._loop.call_soon_threadsafe(self._settle, settle, outcome)
+
+    def _settle(self, settle: Callable[[Any], object], outcome: object) -> None:
+        if not self._future.cancelled():
+            settle(outcome)
+
+
+class _HandedOver:
+    """A job that hands the writer's connection to another thread, and waits until that thread is done with it."""
+
+    def __init__(self) -> None:
+        self.granted = threading.Event()
+        self.connection: Connection | None = None
+        self._ended = threading.Event()
+        self._roll_back = False
+
+    def __call__(self, connection: Connection) -> None:
+        """Be the job. Raises SearchIndexDamagedError for a second time: what the thread did can't be done again."""
+        if self.connection is not None:
+            raise SearchIndexDamagedError
+        self.connection = connection
+        self.granted.set()
+        self._ended.wait()
+        if self._roll_back:
+            raise _RolledBackError
+
+    def end(self, *, roll_back: bool = False) -> None:
+        """Let the job end, and with it the transaction."""
+        self._roll_back = roll_back
+        self._ended.set()
+
+
+class _RolledBackError(Exception):
+    """The thread that used the connection raised something."""
+
+
 class _Queued(NamedTuple):
-    """A job that waits for the writer; the tuple's order is that of the queue. commit: runs it as a transaction."""
+    """A job that waits for the writer; the tuple's order is that of the queue. context: of who queued it."""
 
     urgency: int
     number: int
     job: Job[Any]
-    future: Future[Any] | LoopFuture
-    commit: Callable[..., Any]
+    future: Future[Any] | _LoopFuture
+    context: Context
 
     @property
     def is_of_turn(self) -> bool:
@@ -196,10 +254,10 @@ class Database:
     def submit_on_loop(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> asyncio.Future[T]:
         """`submit` with a future of the running loop: one of a thread has locks, and a second future to be awaited."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue(job, urgency, LoopFuture(future))
+        self._queue(job, urgency, _LoopFuture(future))
         return future
 
-    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | LoopFuture) -> None:
+    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | _LoopFuture) -> None:
         if urgency is not Urgency.STREAM and self._is_closed_to_requests():
             outcome.set_exception(self._refusal())
             return
@@ -210,8 +268,7 @@ class Database:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
                 self._submitted += 1
-                carried = tracing.carried(job), outcome, tracing.carried(self._committed)
-                self._jobs.put(_Queued(urgency, next(self._count), *carried))
+                self._jobs.put(_Queued(urgency, next(self._count), job, outcome, copy_context()))
 
     def write(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> T:
         """Run `job` as one transaction and wait until it is committed."""
@@ -236,7 +293,7 @@ class Database:
             finally:
                 self._writing.release()
             return
-        turn = HandedOver()
+        turn = _HandedOver()
         ended = self.submit(turn, urgency=urgency)
         ended.add_done_callback(lambda _: turn.granted.set())
         if not turn.granted.wait(timeout) and ended.cancel():
@@ -262,7 +319,7 @@ class Database:
                 return
             self._closed = True
             if self._thread.ident:
-                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future(), self._committed))
+                self._jobs.put(_Queued(max(Urgency) + 1, next(self._count), _end, Future(), copy_context()))
         if self._thread.ident:
             self._thread.join()
         self._checkpoints.close()
@@ -287,18 +344,23 @@ class Database:
             return not self._closed and not self._submitted and self._writing.acquire(blocking=False)
 
     def _work(self) -> None:
-        while True:
-            first = self._jobs.get()
-            if first.job is _end:
-                return
-            with self._writing:
-                taken = list(self._group(first))
-                group = [each for each in taken if each.future.set_running_or_notify_cancel()]
-                if len(group) < 2 or not self._run_together(group):
-                    for each in group:
-                        self._run(each)
-            with self._closing:
-                self._submitted -= len(taken)
+        while self._run_next():
+            pass  # and nothing is kept of a job: its context holds the request that queued it
+
+    def _run_next(self) -> bool:
+        """Wait for the first job and run it, with those that share its transaction; False for the last one."""
+        first = self._jobs.get()
+        if first.job is _end:
+            return False
+        with self._writing:
+            taken = list(self._group(first))
+            group = [each for each in taken if each.future.set_running_or_notify_cancel()]
+            if len(group) < 2 or not self._run_together(group):
+                for each in group:
+                    self._run(each)
+        with self._closing:
+            self._submitted -= len(taken)
+        return True
 
     def _group(self, first: _Queued) -> Iterator[_Queued]:
         """`first`, and those that wait behind it and may share its transaction."""
@@ -313,7 +375,7 @@ class Database:
         """Whether all went well; if not, nothing was done, and each has to be run by itself."""
         try:
             with self._transaction(is_pipelined=True) as connection:
-                results = list(results_of([each.job for each in group], connection))
+                results = list(results_of([(each.job, each.context) for each in group], connection))
         except BaseException:  # noqa: BLE001 - it is raised again where the job that raised it is run by itself
             return False
         self.write_failure = None
@@ -323,7 +385,7 @@ class Database:
 
     def _run(self, queued: _Queued) -> None:
         try:
-            result = queued.commit(queued.job, is_of_turn=queued.is_of_turn)
+            result = queued.context.run(self._committed, queued.job, is_of_turn=queued.is_of_turn)
         except BaseException as error:  # noqa: BLE001 - the waiting thread must get it, whatever it is
             queued.future.set_exception(error)
         else:

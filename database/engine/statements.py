@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextvars import Context
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter, methodcaller
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -373,15 +374,15 @@ class Asking(Generic[T]):
         return self.ask(connection)()
 
 
-def results_of(jobs: Sequence[Callable[[Connection], Any]], connection: Connection) -> Iterator[Any]:
-    """What jobs return that share a transaction, one after the other."""
+def results_of(jobs: Sequence[tuple[Callable[[Connection], Any], Context]], connection: Connection) -> Iterator[Any]:
+    """What jobs return that share a transaction, one after the other, each in its context."""
     asked: dict[str, Callable[[], Any]] = {}
-    for job in jobs:
+    for job, context in jobs:
         if not isinstance(job, Asking) or job.subject in asked:
             yield from (act() for act in asked.values())
             asked.clear()
         if isinstance(job, Asking):
-            asked[job.subject] = job.ask(connection)
+            asked[job.subject] = partial(context.run, context.run(job.ask, connection))
         else:
-            yield job(connection)
+            yield context.run(job, connection)
     yield from (act() for act in asked.values())

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select
 
+import tracing
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
 from database.engine import sqlite
@@ -69,30 +70,31 @@ def test_jobs_that_share_a_transaction_do_not_share_a_failure(users_dir: str) ->
         assert connection.execute(select(login_attempts.c.subject)).scalars().all() == ["0", "1", "3", "4"]
 
 
-def test_jobs_that_share_a_transaction_ask_together_unless_they_are_about_the_same(users_dir: str) -> None:
+def test_jobs_of_requests_that_share_a_transaction_ask_together_unless_they_are_about_the_same(users_dir: str) -> None:
     store, order, begun, gate = open_store(users_dir), list[str](), threading.Event(), threading.Event()
     blocking = store.submit(lambda _: (begun.set(), gate.wait(60))[1])
     assert begun.wait(60)
 
     def ask(name: str, _connection: Connection) -> Callable[[], str]:
-        order.append(f"ask {name}")
+        order.append(f"{tracing.began_by.get()}: ask {name}")
 
         def act() -> str:
-            order.append(f"act {name}")
+            order.append(f"{tracing.began_by.get()}: act {name}")
             return name
 
         return act
 
     names = [("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")]
-    jobs: list[Future[Any]] = [
-        store.submit(Asking(partial(ask, number), subject=subject), urgency=Urgency.ACCEPT) for number, subject in names
-    ]
+    jobs: list[Future[Any]] = []
+    for number, subject in names:
+        with tracing.of_request(f"request {number}"):
+            jobs.append(store.submit(Asking(partial(ask, number), subject=subject), urgency=Urgency.ACCEPT))
     jobs.append(store.submit(lambda _: order.append("another"), urgency=Urgency.ACCEPT))
     gate.set()
     assert blocking.result(60)
     assert [job.result(60) for job in jobs] == ["1", "2", "3", "4", None]
-    together = ["ask 1", "ask 2", "act 1", "act 2"]
-    assert order == [*together, "ask 3", "ask 4", "act 3", "act 4", "another"]
+    together = ["ask 1", "ask 2", "act 1", "act 2", "ask 3", "ask 4", "act 3", "act 4"]
+    assert order == [*(f"request {step[-1]}: {step}" for step in together), "another"]
 
 
 def test_a_write_runs_in_the_calling_thread_only_while_no_submitted_job_waits(users_dir: str) -> None:
