@@ -47,7 +47,7 @@ SCREENS = (
     "messages", "references", "answering", "answer-failed", "variants-and-earlier-texts",
     "message-menu", "message-editor", "message-deleted", "branch-tree", "activities", "thread", "tool-consent",
     "rail", "rail-references", "rail-pins", "rail-usage", "rail-documents", "rail-files", "find", "split-view",
-    "code-preview",
+    "code-preview", "variants-compared",
     "mentions", "mentions-messages", "mentions-memories", "mention-chosen",
     "commands", "command-help", "models", "options", "answer-settings", "prompt-library", "file-preview",
     "new-memory", "memory-form", "memory-proposals", "memories-empty", "proposals", "documents", "document",
