@@ -136,7 +136,11 @@ DOCUMENT = change_kind(
     "change is told, with the `id` `*` and their `count`",
 )
 PROPOSAL = change_kind("proposal", fields="`kind` and `state`")
-SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail` or `preference`")
+SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail`, `preference`, `language` or `quota`")
+ADMINISTRATION = change_kind(
+    "administration",
+    fields="none; told to administrators only: `id` is what was done, as in `act` of `GET /admin/audit`",
+)
 
 
 class StoredChange(NamedTuple):

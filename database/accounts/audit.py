@@ -13,10 +13,11 @@ from typing import Any, Literal
 from sqlalchemy import Connection, delete, insert, select, update
 from typing_extensions import TypedDict
 
+from database.changes import ADMINISTRATION, Told, record_all
 from database.engine.clock import iso_in, now_iso
 from database.engine.database import Database, Urgency
 from database.engine.text import storable
-from database.schema import audit_log
+from database.schema import audit_log, users
 
 Door = Literal["page", "token", "command line"]
 Act = Literal[
@@ -85,6 +86,8 @@ def record_act(
 ) -> None:
     """Note in the transaction of an act who did what to whom; nothing where `by` is None: nobody administers.
 
+    The pages of all administrators are told, so that what they show follows.
+
     Who makes their own account, by an invitation or a provider, is the actor of that.
 
     details: what changed, as JSON, without secrets.
@@ -102,6 +105,9 @@ def record_act(
             details=dict(details or {}),
         )
     )
+    administrators = select(users.c.user_email).where(users.c.is_admin == 1, users.c.erasing_since.is_(None))
+    told = [Told(each, None, act, {}) for each in connection.execute(administrators).scalars()]
+    record_all(connection, ADMINISTRATION, "changed", told)
 
 
 def note_act(

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from sqlalchemy import BigInteger, Connection, Float, bindparam, case, delete, func, insert, select, union_all
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from database.changes import SETTINGS, record
 from database.engine.clock import StoreTime, iso_in, store_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import UserNotFoundError
@@ -147,6 +148,7 @@ def set_quota(*, database: Database, user_email: str, quota: Quota, by: Actor | 
         if quota != Quota():
             connection.execute(insert(quotas).values(user_email=key, **asdict(quota)))
         if changed:
+            record(connection, SETTINGS, "changed", user_email=key, ids=["quota"])
             record_act(connection, by, "quota_changed", key, details=changed)
 
     database.write(job)

@@ -30,8 +30,9 @@ from sentences import say
 
 from .conversation import conversation_row, record_listed, select_conversations
 from .repository import FLAGS
+from .tags import change_tag, tidy_tags
 
-Change = Literal["move", "flag", "pin", "unpin", "archive", "unarchive", "delete", "restore"]
+Change = Literal["move", "flag", "tag", "untag", "pin", "unpin", "archive", "unarchive", "delete", "restore"]
 Fate = Literal["done", "not_found", "conflict"]
 
 AT_ONCE = 50
@@ -45,19 +46,24 @@ def change_conversations(
 ) -> dict[str, Fate]:
     """Do `change` to each conversation of the user; what became of each id, in the order given.
 
-    `value`: the workspace of "move", the flag of "flag"; else None. An id that is missing, somebody else's, or where
-    the change does not apply (in the bin; for "restore": temporary) is `not_found`. A conversation of another domain
-    than the workspace is a `conflict`. What one slice has done stays done when a later one fails. Seven queries a slice
-    at most. Raises InvalidChangeError (there is no such flag), WorkspaceNotFoundError (this user has no such
-    workspace).
+    `value`: the workspace of "move", the flag of "flag", the one tag of "tag" and "untag"; else None. An id that is
+    missing, somebody else's, or where the change does not apply (in the bin; for "restore": temporary) is `not_found`.
+    A conversation of another domain than the workspace, or with no room for another tag, is a `conflict`. What one
+    slice has done stays done when a later one fails. Seven queries a slice at most. Raises InvalidChangeError (there is
+    no such flag, or it can be no tag), WorkspaceNotFoundError (this user has no such workspace).
     """
     if change == "flag" and value not in FLAGS:
         raise InvalidChangeError(f"A flag is one of {', '.join(FLAGS)}.")
+    if change in _OF_TAGS:
+        (value,) = tidy_tags([str(value)])
     ids = list(dict.fromkeys(conversation_ids))
     fates: dict[str, Fate] = dict.fromkeys(ids, "not_found")
     for some in slices(ids):
         if change == "move":
             fates |= database.write(partial(_move, user_email=user_email, ids=some, workspace_id=str(value)))
+        elif change in _OF_TAGS:
+            tagging = partial(_tag, user_email=user_email, ids=some, tag=str(value), is_added=change == "tag")
+            fates |= database.write(tagging)
         else:
             fates |= database.write(partial(_mark, user_email=user_email, ids=some, change=change, value=value))
     return fates
@@ -126,6 +132,17 @@ def _values(change: Change, value: str | None) -> dict[str, Any]:
         "restore": {"deleted_at": None},
     }
     return columns[change]
+
+
+_OF_TAGS: frozenset[Change] = frozenset({"tag", "untag"})
+
+
+def _tag(connection: Connection, *, user_email: str, ids: Sequence[str], tag: str, is_added: bool) -> dict[str, Fate]:
+    these = and_(_own(user_email, ids), _c.deleted_at.is_(None))
+    found = connection.execute(select(_c.conversation_id).where(these)).scalars().all()
+    full = change_tag(connection, found, tag, user_email=user_email, is_added=is_added)
+    fates: dict[str, Fate] = dict.fromkeys(found, "done")
+    return fates | dict.fromkeys(full, "conflict")
 
 
 def _move(connection: Connection, *, user_email: str, ids: Sequence[str], workspace_id: str) -> dict[str, Fate]:

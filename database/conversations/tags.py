@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 from typing_extensions import TypedDict
 
-from database.changes import CONVERSATION, record
+from database.changes import CONVERSATION, record, record_each
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError
 from database.engine.statements import insert_rows
@@ -72,6 +72,40 @@ def set_tags(*, database: Database, user_email: str, conversation_id: str, tags:
 
     database.write(job)
     return tidied
+
+
+def change_tag(
+    connection: Connection, conversation_ids: Sequence[str], tag: str, *, user_email: str, is_added: bool
+) -> list[str]:
+    """Put one tag on the user's conversations, or take it from them, within the caller's transaction.
+
+    tag: as `tidy_tags` gives it; another spelling that a conversation has counts as the same. Returns the
+    conversations that have as many tags as they may have, which stay as they are. Five queries at most.
+    """
+    known: dict[str, list[str]] = {each: [] for each in conversation_ids}
+    these = _t.conversation_id.in_(conversation_ids)
+    for row in connection.execute(select(_t.conversation_id, _t.tag).where(these)):
+        known[row.conversation_id].append(row.tag)
+    key = tag_key(tag)
+    changing = [each for each, stored in known.items() if (key not in map(tag_key, stored)) == is_added]
+    full = [each for each in changing if is_added and len(known[each]) >= MOST_TAGS]
+    after = {each: _with_or_without(known[each], tag, is_added=is_added) for each in changing if each not in full}
+    if after:
+        spellings = {tag, *(each for stored in known.values() for each in stored if tag_key(each) == key)}
+        if is_added:
+            rows = [{"conversation_id": each, "tag": tag, "user_email": user_email} for each in after]
+            insert_rows(connection, conversation_tags, rows)
+        else:
+            connection.execute(delete(conversation_tags).where(these, _t.tag.in_(spellings)))
+        connection.execute(update(conversations).where(_c.conversation_id.in_(after)).values(version=_c.version + 1))
+        fields = {each: {"tags": tags} for each, tags in after.items()}
+        record_each(connection, CONVERSATION, "changed", user_email=user_email, fields=fields)
+    return full
+
+
+def _with_or_without(tags: Sequence[str], tag: str, *, is_added: bool) -> list[str]:
+    kept = [each for each in tags if tag_key(each) != tag_key(tag)]
+    return sorted([*kept, tag] if is_added else kept, key=str.casefold)
 
 
 def insert_tags(connection: Connection, tags: Sequence[str], *, user_email: str, conversation_id: str) -> None:

@@ -352,6 +352,18 @@ def _window(*, before: int | None, after: int | None, limit: int, count: int) ->
     return start, min(stop, start + limit)
 
 
+def variants_of_answer(*, database: Database, user_email: str, message_id: str) -> list[dict[str, Any]]:
+    """All that a model answered to the same question, in order, as `MessageRow.variants` with `text` and `parts` each.
+
+    Empty for what was never made again. Raises MessageNotFoundError.
+    """
+    with database.reading() as connection:
+        message = access_message(connection, user_email=user_email, message_id=message_id)
+        whole = {each["number"]: each for each in _variants(connection, [message]).get(message_id, [])}
+    said = ("text", "parts")
+    return [known | {name: whole[known["number"]][name] for name in said} for known in message.variants]
+
+
 _OF_AN_EDIT = ("text", "replaced_at")
 _OF_A_VARIANT = ("number", "text", "status", "config", "created_at")
 

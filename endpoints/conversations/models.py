@@ -196,11 +196,14 @@ class ConversationName(Shape):
 
 
 _MOST = 1_000
-_VALUED = ("move", "flag")
+_VALUED = ("move", "flag", "tag", "untag")
 
 
 class BulkChange(Body):
-    """A change of many conversations. `value`: the workspace to "move" to, or the "flag" to set; else left out."""
+    """A change of many conversations.
+
+    `value`: the workspace to "move" to, the "flag" to set, the one tag to "tag" with or to "untag"; else left out.
+    """
 
     conversation_ids: Annotated[list[Id], Field(min_length=1, max_length=_MOST)]
     change: Change
@@ -209,12 +212,12 @@ class BulkChange(Body):
     @model_validator(mode="after")
     def _valued_where_it_has_to_be(self) -> BulkChange:
         if (self.change in _VALUED) != (self.value is not None):
-            raise ValueError(f"{' and '.join(_VALUED)} take a value, the other changes take none")
+            raise ValueError(f"{', '.join(_VALUED)} take a value, the other changes take none")
         return self
 
 
 class BulkResult(Shape):
-    """The outcome for one conversation. `conflict`: it belongs to another domain than the workspace."""
+    """The outcome for one conversation. `conflict`: of another domain than the workspace, or full of tags."""
 
     conversation_id: str
     status: Fate

@@ -86,7 +86,7 @@ def make_stateful(conversation_id: str) -> object:
 @fails("conversation_not_found", "workspace_not_found")
 @works(Work.LONG)
 def change_conversations(body: conversation_models.BulkChange) -> object:
-    """Move, flag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
+    """Move, flag, tag, pin, archive, delete or restore many conversations at once, as the routes for one do."""
     ids = body.conversation_ids
     if body.change == "delete":
         for conversation_id in bulk.being_answered(**current_user_scope(), conversation_ids=ids):

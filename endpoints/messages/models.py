@@ -145,6 +145,13 @@ class MessageItem(Shape):
     usage: dict[str, Any] | None
 
 
+class VariantAnswer(VariantItem):
+    """One of the answers to the same question, with what it says."""
+
+    text: str
+    parts: list[PartItem]
+
+
 class EarlierText(Shape):
     """An earlier text of a message."""
 

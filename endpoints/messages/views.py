@@ -109,6 +109,13 @@ def list_edits(message_id: str) -> object:
     return editing.edits_of(**current_user_scope(), message_id=message_id)
 
 
+@blueprint.get("/messages/<message_id>/variants")
+@answers(list[message_models.VariantAnswer])
+def list_variants(message_id: str) -> object:
+    """All answers to the same question with what they say, in order; none for what was answered once."""
+    return reading.variants_of_answer(**current_user_scope(), message_id=message_id)
+
+
 @blueprint.put("/messages/<message_id>/pin")
 @answers(Done)
 def pin_message(message_id: str) -> None:

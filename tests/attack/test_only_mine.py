@@ -128,6 +128,7 @@ PROBES = {
         {"show_hide": "hide"}
     ),
     ("GET", "/messages/<message_id>/edits"): Probe(),
+    ("GET", "/messages/<message_id>/variants"): Probe(),
     ("PUT", "/messages/<message_id>/pin"): Probe(),
     ("DELETE", "/messages/<message_id>/pin"): Probe(),
     ("GET", "/conversations/<conversation_id>/pinned_messages"): Probe(),

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import PageProblems
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, make_workspace, messages
-from tests.browser.screens import NARROW, SETTINGS, WIDTHS, findings
+from tests.browser.screens import NARROW, SETTINGS, WIDE, WIDTHS, findings
 from tests.browser.sidebar_page import by_right_click, show_sidebar
 from tests.browser.transcript import keep_toasts, mark_what_flashes, suggested
 from tests.fakes import RecordingModel, saying
@@ -159,6 +159,51 @@ def test_what_became_of_messages(told: Talk, person: Client, open_page: OpenPage
     cards.nth(0).get_by_role("button", name="edited").click()
     dialog = page.get_by_role("dialog", name="Earlier texts")
     assert every_finding(page, "variants-and-earlier-texts", shown=dialog) == []
+
+
+@pytest.mark.shows("variants-compared")
+def test_answers_to_one_question_are_compared_and_one_of_them_is_taken(
+    server: LiveServer, person: Client, shared_model: RecordingModel, open_page: OpenPage
+) -> None:
+    shared_model.scripts["main"] = saying("Water them **daily**.\n\n- in the morning\n- at the root")
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    _, answer = messages(person, talk.conversation_id)
+    path = f"/regenerate/{talk.conversation_id}/{answer['message_id']}"
+    shared_model.scripts["main"] = saying(
+        "Twice a week, as in " + talk.reference(1) + ". " + "Not more than that. " * 60
+    )
+    assert list(person.stream(path, {}))[-1]["done"]
+    page = open_page(person, talk.path)
+    card = page.locator(".message-card").nth(1)
+    variants = card.get_by_role("group", name="Variants of this answer")
+    expect(variants).to_contain_text("2/2")
+    compare = variants.get_by_role("button", name="Compare side by side")
+    compare.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="2 answers to the same question")
+    answers = dialog.get_by_role("article")
+    expect(answers).to_have_count(2)
+    expect(dialog.get_by_role("group", name="The answers")).to_be_focused()
+    expect(answers.first.locator("strong")).to_have_text("daily")
+    expect(answers.nth(1)).to_contain_text("shown in the conversation")
+    expect(answers.nth(1).locator(".reference-chip")).to_have_count(1)
+    expect(answers.nth(1).get_by_role("button", name=re.compile("^Use"))).to_have_count(0)
+    tops = "(nodes) => nodes.map((node) => Math.round(node.getBoundingClientRect().top))"
+    page.set_viewport_size(WIDE)
+    first, second = answers.evaluate_all(tops)
+    assert first == second
+    page.set_viewport_size(NARROW)
+    first, second = answers.evaluate_all(tops)
+    assert first < second
+    assert every_finding(page, "variants-compared", shown=dialog) == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(compare).to_be_focused()
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Use this one: 1 of 2").press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(variants).to_contain_text("1/2")
+    expect(card.locator(".message-body")).to_contain_text("Water them daily.")
 
 
 @pytest.mark.shows("rail", "branch-tree")

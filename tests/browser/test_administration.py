@@ -138,6 +138,42 @@ def test_what_administrators_did_is_listed_page_by_page_and_filtered(
     expect(page.locator("[data-part='audit']")).to_have_text("Nothing of this kind was done.")
 
 
+def test_accounts_limits_and_acts_follow_other_tabs_and_other_administrators(
+    live_server: LiveServer, open_page: OpenPage
+) -> None:
+    ada = live_server.sign_up("ada@example.org")
+    grace = {"email": "grace@example.org", "password": PASSWORD, "is_admin": True}
+    linus = {"email": "linus@example.org", "password": PASSWORD}
+    for account in (grace, linus):
+        assert ada.post("/users", account).status == 201
+    other = live_server.sign_in("grace@example.org")
+    accounts, use = (open_page(other, f"/settings#{name}") for name in ("people", "administration"))
+    own = open_page(live_server.sign_in("linus@example.org"), "/settings#limits")
+    people, invitations = accounts.locator("#people-list .record"), accounts.locator("#invitation-list .record")
+    row = use.locator("[data-part='people'] .record", has_text="linus@example.org")
+    acts = use.locator("[data-part='audit'] .record")
+    today = own.locator("#own-usage .record").filter(has_text="Messages today").locator(".record-value")
+    expect(people).to_have_count(3)
+    expect(row).to_contain_text("Messages today: 0 · tokens")
+    expect(today).to_have_text("0")
+    first_acts = acts.count()
+    # Who is in a row stays there.
+    disable = people.filter(has_text="linus@example.org").get_by_role("button", name="Disable")
+    disable.focus()
+
+    assert ada.put("/admin/people/linus@example.org/quota", {"messages_a_day": 7}).status == 200
+    expect(row).to_contain_text("Messages today: 0 of 7")
+    expect(today).to_have_text("0 of 7")
+    expect(acts.first).to_contain_text("linus@example.org · Messages a day: as for everybody → 7")
+    assert ada.post("/users", {"email": "rob@example.org", "password": PASSWORD}).status == 201
+    expect(people).to_have_count(4)
+    expect(disable).to_be_focused()
+    assert ada.post("/invitations", {"days": 3, "uses": 2}).status == 201
+    expect(invitations).to_have_count(1)
+    expect(acts.first).to_contain_text("for anybody · as member · can be used 2 times · valid for 3 days")
+    expect(acts).to_have_count(first_acts + 3)
+
+
 def test_nobody_else_is_offered_the_administration(person: Client, open_page: OpenPage) -> None:
     page = open_page(person, "/settings#administration")
     expect(page.locator(".settings-section:visible h2")).to_have_text("Account")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems, until_held, until_ready
+from tests.browser.chromium import PageProblems, until_held, until_kept, until_ready
 from tests.browser.history import hold_talk, messages
 from tests.browser.transcript import keep_toasts, suggested
 from tests.fakes import RecordingModel, saying
@@ -56,6 +56,25 @@ _MOST_LINES_OF_PERCENT = """(label) => {
     lines.push(number.getClientRects().length);
   }
   return Math.max(...lines);
+}"""
+
+# Counts what is done with a text as long as this: how often the box is measured, its draft is written, and it is read
+# for references.
+_COUNT_WORK = """(longest) => {
+  const done = { measured: 0, written: 0, read: 0 };
+  globalThis.workDone = done;
+  new MutationObserver((changes) => { done.measured += changes.length; })
+    .observe(document.getElementById('composer-input'), { attributeFilter: ['style'] });
+  const { put } = IDBObjectStore.prototype;
+  IDBObjectStore.prototype.put = function counted(...args) {
+    if (JSON.stringify(args).length >= longest) done.written += 1;
+    return put.apply(this, args);
+  };
+  const { matchAll } = String.prototype;
+  String.prototype.matchAll = function counted(...args) {
+    if (this.length >= longest) done.read += 1;
+    return matchAll.apply(this, args);
+  };
 }"""
 
 
@@ -525,6 +544,71 @@ def test_enter_sends_a_whole_reference_also_where_messages_are_offered_that_quot
     expect(selected).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.locator(INPUT)).to_have_value(f"And {talk.reference(1)} ")
+
+
+def test_escape_where_messages_are_offered_means_the_whole_conversation(open_page: OpenPage, person: Client) -> None:
+    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+    page = open_page(person, talk.path)
+    whole = f"See @conversation_{talk.friendly_id}"
+    page.focus(INPUT)
+    page.keyboard.type("See @conversation_growing")
+    option(page, "Growing tomatoes").first.click()
+    expect(option(page, "How much water?").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(INPUT)).to_have_value(f"{whole} ")
+    expect(page.locator("#composer-suggestions")).to_be_hidden()
+    expect(page.locator("#composer-preview .reference-chip:not(.unresolved)")).to_have_text(
+        re.compile("^Growing tomatoes")
+    )
+    # As a choice, it can be taken back; and a word that was searched for goes, too, with the space that follows kept.
+    page.keyboard.press("Control+z")
+    expect(page.locator(INPUT)).to_have_value(f"{whole}_message_")
+    page.fill(INPUT, f"{whole}_message_wat and more")
+    for _ in " and more":
+        page.keyboard.press("ArrowLeft")
+    expect(option(page, "How much water?").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(INPUT)).to_have_value(f"{whole} and more")
+    page.keyboard.press("Enter")
+    sent = page.locator(".message-card[message-index='3']")
+    expect(sent.locator(".reference-report summary")).to_contain_text("1 reference")
+    expect(page.locator(".message-card[message-index='4']")).to_have_attribute("data-status", "complete")
+    # A message that is named already stays.
+    assert list(person.send(talk.conversation_id, f"As in {talk.reference(1)}."))[-1].get("done")
+    page.fill(INPUT, f"See {talk.reference(1)}")
+    expect(option(page, "As in")).to_be_visible()
+    suggested(page)
+    page.keyboard.press("Escape")
+    expect(page.locator("#composer-suggestions")).to_be_hidden()
+    expect(page.locator(INPUT)).to_have_value(f"See {talk.reference(1)}")
+
+
+def test_a_letter_in_a_long_text_is_not_paid_for_by_the_whole_text(open_page: OpenPage, person: Client) -> None:
+    page = open_page(person, own_clock=True)
+    long = "See @some_name_tag and `this`. \n" * 6000
+    page.clock.install()
+    page.reload()
+    until_ready(page)
+    page.locator(INPUT).evaluate(
+        "(input, text) => { input.value = text; input.dispatchEvent(new Event('input')); }", long
+    )
+    page.clock.pause_at(int(page.evaluate("Date.now()")) / 1000 + 60)
+    page.evaluate(_COUNT_WORK, len(long))
+    page.locator(INPUT).press("Control+End")
+    for _ in range(20):
+        page.keyboard.press("x")
+    # What was typed first after a long pause is kept at once.
+    assert page.evaluate("workDone") == {"measured": 0, "written": 1, "read": 0}
+    page.clock.run_for(5000)
+    assert page.evaluate("workDone.written") == 2
+    assert page.evaluate("workDone.read") > 0
+    until_kept(page, "x" * 20)
+    page.keyboard.type(" and yes")
+    page.reload()
+    expect(page.locator(INPUT)).to_have_value(f"{long}{'x' * 20} and yes")
+    # What grows less long is measured again.
+    page.fill(INPUT, "short")
+    assert page.locator(INPUT).evaluate("(input) => input.clientHeight") < 100
 
 
 def test_what_an_input_method_composes_is_not_sent_half_done(open_page: OpenPage, person: Client) -> None:

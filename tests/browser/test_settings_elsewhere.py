@@ -111,6 +111,28 @@ def test_what_was_typed_is_kept_while_what_was_saved_is_shown(person: Client, op
     assert person.get("/get_user_info").json()["name"] == "Lady Ada"
 
 
+def test_what_the_saved_value_was_changed_to_outlives_a_reload_beside_what_was_typed(
+    person: Client, open_page: OpenPage
+) -> None:
+    person.put("/get_user_info", {"name": "Ada"})
+    page = open_page(person, "/settings")
+    name = page.get_by_role("textbox", name="Your name")
+    saved = page.get_by_role("button", name="Show what was saved: Your name")
+    typed = page.get_by_role("button", name="Show what was typed: Your name")
+    name.fill("Ada Lovelace")
+    person.put("/get_user_info", {"name": "Countess"})
+    saved.click()
+    name.fill("Countess Ada")
+    page.reload()
+    expect(name).to_have_value("Countess Ada")
+    typed.click()
+    expect(name).to_have_value("Ada Lovelace")
+    page.reload()
+    expect(name).to_have_value("Ada Lovelace")
+    saved.click()
+    expect(name).to_have_value("Countess Ada")
+
+
 def test_a_tab_in_which_nothing_was_typed_keeps_what_another_one_keeps(person: Client, open_page: OpenPage) -> None:
     person.put("/get_user_info", {"name": "Ada"})
     one, idle = (open_page(person, "/settings") for _ in range(2))
@@ -186,9 +208,18 @@ def test_what_was_typed_of_an_agent_stays_while_the_saved_one_is_shown_and_when_
     expect(told).to_have_value("Soups and bread.")
     page.get_by_role("button", name="Show what was saved").click()
     expect(told).to_have_value("Pies.")
+    # What is changed of it is kept beside what was typed.
+    told.fill("Pies and tarts.")
+    page.reload()
+    expect(told).to_have_value("Pies and tarts.")
+    page.get_by_role("button", name="Show what was typed").click()
+    expect(told).to_have_value("Soups and bread.")
     with page.expect_response(lambda response: cook["agent_id"] in response.url):  # its inbox, before it is deleted
         page.reload()
     expect(told).to_have_value("Soups and bread.")
+    page.get_by_role("button", name="Show what was saved").click()
+    expect(told).to_have_value("Pies and tarts.")
+    page.get_by_role("button", name="Show what was typed").click()
 
     person.delete(address)
     expect(page.locator("#toasts")).to_contain_text("This agent was deleted elsewhere.")

@@ -76,6 +76,10 @@ def test_a_conversation_is_shared_renewed_and_withdrawn(
     expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
     link = link_in(dialog)
     assert link.startswith(f"{server.url}/shared_chat/")
+    # It is copied at once.
+    expect(dialog.locator(".share-status")).to_have_text("The link was made and copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == link
+    page.evaluate("navigator.clipboard.writeText('')")
     dialog.get_by_role("button", name="Copy", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == link
@@ -123,6 +127,8 @@ def test_a_link_that_can_not_be_made_is_tried_again(
     dialog = share_dialog(page, "Garden <i>plans</i>")
     create = dialog.get_by_role("button", name="Create link")
     expect(create).to_be_focused()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }")
+    page.evaluate("() => { document.execCommand = () => false; }")
     page.route("**/share/**", lambda route: route.abort())
     create.click()
     expect(dialog.get_by_role("alert")).to_have_text("It could not be shared. The server cannot be reached.")
@@ -130,7 +136,12 @@ def test_a_link_that_can_not_be_made_is_tried_again(
     page.unroute("**/share/**")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("textbox", name="Link")).to_be_focused()
-    assert link_in(dialog) == f"{person.origin}{person.get('/shares').json()[0]['url']}"
+    link = link_in(dialog)
+    assert link == f"{person.origin}{person.get('/shares').json()[0]['url']}"
+    # Where the clipboard is refused, that is said, and the link is ready to be copied by hand.
+    expect(dialog.locator(".share-status")).to_contain_text("This browser did not let it be copied by itself")
+    assert page.evaluate("getSelection().toString()") == link
+    expect(page.locator("dialog[open]")).to_have_count(1)
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import PageProblems, until_held, wait_until
 from tests.browser.history import conversation, hold_talk, make_workspace, messages, told, workspace
 from tests.browser.screens import problems
-from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10, titles
+from tests.browser.sidebar_page import SidebarPage, Way, by_dots, by_right_click, by_shift_f10, part, titles
 from tests.browser.transcript import clipboard, copied, keep_toasts
 from tests.fakes import RecordingModel, saying
 from tests.http_client import Client
@@ -398,6 +398,44 @@ def test_enter_goes_to_the_first_match_and_each_match_has_its_menu(person: Clien
     dots.click()
     SidebarPage(page).menu_item("Pin").click()
     expect(titles(page, "pinned")).to_have_text(["Growing tomatoes"])
+
+
+def test_the_open_conversation_is_marked_among_the_matches(person: Client, open_page: OpenPage) -> None:
+    open_one = hold_talk(person, "Growing tomatoes")
+    hold_talk(person, "Cooking tomatoes")
+    page = open_page(person, open_one.path)
+    page.fill("#sidebar-filter", "tomatoes")
+    matches = page.locator("#sidebar-matches a")
+    expect(matches).to_have_count(2)
+    marked = page.locator("#sidebar-matches a[aria-current=true]")
+    expect(marked).to_have_text("Growing tomatoes")
+    matches.filter(has_text="Cooking").click()
+    expect(marked).to_have_text("Cooking tomatoes")
+    matches.filter(has_text="Growing").click(modifiers=["Alt"])
+    expect(marked).to_have_count(2)
+
+
+def test_menus_of_conversations_of_one_title_are_called_differently(person: Client, open_page: OpenPage) -> None:
+    for title in ("Soup", "Soup", "Bread"):
+        hold_talk(person, title)
+    page = open_page(person)
+    recent = part(page, "recent")
+    buttons = recent.get_by_role("button")
+    expect(buttons).to_have_count(3)
+    time = r"\d{2}:\d{2}.*"
+    # Both are of this minute, or of two.
+    expect(recent.get_by_role("button", name=re.compile(rf"^Actions for “Soup”, {time}"))).to_have_count(2)
+    expect(recent.get_by_role("button", name="Actions for “Bread”", exact=True)).to_have_count(1)
+    names = [button.get_attribute("aria-label") for button in buttons.all()]
+    assert len(set(names)) == 3
+    # Of the same conversation in two lists, both say the same.
+    sidebar = SidebarPage(page)
+    sidebar.choose(recent.get_by_role("link", name="Bread"), "Pin")
+    expect(part(page, "pinned").get_by_role("button", name="Actions for “Bread”", exact=True)).to_have_count(1)
+    page.fill("#sidebar-filter", "soup")
+    found = page.locator("#sidebar-matches button")
+    expect(found).to_have_count(2)
+    assert len({button.get_attribute("aria-label") for button in found.all()}) == 2
 
 
 def test_enter_opens_nothing_for_who_has_left_the_filter_when_the_answer_comes(

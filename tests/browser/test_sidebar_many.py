@@ -133,6 +133,60 @@ def test_many_are_changed_by_one_request_and_what_failed_is_tried_again(
     assert not [url for url in sent if "move_conversation" in url]
 
 
+@pytest.mark.shows("tags-of-many-dialog")
+def test_several_conversations_get_and_lose_tags_together_with_one_undo(person: Client, open_page: OpenPage) -> None:
+    talks = [hold_talk(person, title) for title in ("One", "Two", "Three")]
+    before = [["garden"], ["garden", "zoo"], []]
+    for talk, tags in zip(talks, before, strict=True):
+        person.put(f"/conversations/{talk.conversation_id}/tags", {"tags": tags})
+    hold_talk(person, "Four")
+    page = open_page(person)
+    keep_toasts(page)
+    sidebar = SidebarPage(page)
+
+    def tags() -> list[list[str]]:
+        return [person.get(f"/get_conversation_details/{talk.conversation_id}").json()["tags"] for talk in talks]
+
+    rows = [page.locator(f'#workspaces-container a[data-conversation-id="{talk.conversation_id}"]') for talk in talks]
+    for row in rows:
+        row.click(modifiers=["Control"])
+        expect(row).to_have_attribute("aria-selected", "true")
+    by_right_click(sidebar, rows[-1])
+    sidebar.menu_item("Tags of 3 conversations…").click()
+    dialog = page.get_by_role("dialog", name="Tags of 3 conversations")
+    field = dialog.get_by_role("combobox", name="More tags")
+    expect(field).to_be_focused()
+    expect(dialog.locator("datalist option")).to_have_count(2)
+    garden, zoo = (dialog.get_by_role("checkbox", name=name) for name in ("#garden", "#zoo"))
+    assert garden.evaluate("(box) => box.indeterminate")
+    expect(garden.locator("xpath=../span[last()]")).to_have_text("2 of 3")
+    assert findings(page, "tags-of-many-dialog", shown=dialog) == []
+    # By keys: what some have, all have, then none, then as it was.
+    garden.focus()
+    states = [garden.evaluate("(box) => [box.checked, box.indeterminate]")]
+    for _ in range(3):
+        page.keyboard.press("Space")
+        states.append(garden.evaluate("(box) => [box.checked, box.indeterminate]"))
+    assert states == [[False, True], [True, False], [False, False], [False, True]]
+    page.keyboard.press("Space")
+    zoo.click()
+    zoo.click()
+    field.focus()
+    page.keyboard.type("trip, #Summer time")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("checkbox", name="#Summer time")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(page.locator("#toasts")).to_contain_text("Changed the tags of 3 conversations")
+    assert tags() == [["garden", "Summer time", "trip"]] * 3
+    for row in rows:
+        expect(row).to_have_attribute("data-tags", "#garden #Summer time #trip")
+    toast_button(page, "Undo").click()
+    expect(rows[2]).not_to_have_attribute("data-tags", re.compile(".*"))
+    expect(rows[1]).to_have_attribute("data-tags", "#garden #zoo")
+    assert tags() == before
+
+
 def test_a_drag_that_fails_goes_back_and_is_tried_again(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:

@@ -50,6 +50,41 @@ test('what is written here is not undone by what was read before', async () => {
   assert.equal(createDrafts(two).get('c1'), 'two');
 });
 
+test('a long draft is known at once and written every few seconds, in a pause, with what is changed otherwise, and when the page is left', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
+  const memory = createMemory();
+  const puts = t.mock.method(memory.database, 'put');
+  const kept = await memory.openTab();
+  const drafts = createDrafts(kept);
+  const long = 'x'.repeat(200_000);
+  const stored = () => memory.stored.get(JSON.stringify(['ada', 'draft', 'c1']))?.text.length;
+  // What is pasted is kept as soon as anything.
+  drafts.set('c1', long);
+  assert.deepEqual([puts.mock.callCount(), stored()], [1, 200_000]);
+  for (let key = 1; key <= 20; key += 1) {
+    drafts.set('c1', `${long}${'y'.repeat(key)}`);
+    t.mock.timers.tick(100);
+  }
+  assert.deepEqual([puts.mock.callCount(), drafts.get('c1').length], [1, 200_020]);
+  // Another tab's older text does not come back meanwhile.
+  await kept.fresh('draft', 'c1');
+  assert.equal(drafts.get('c1').length, 200_020);
+  t.mock.timers.tick(500);
+  assert.deepEqual([puts.mock.callCount(), stored()], [2, 200_020]);
+  drafts.set('c1', `${long}y`);
+  kept.flush();
+  kept.flush();
+  assert.deepEqual([puts.mock.callCount(), stored()], [3, 200_001]);
+  // What becomes short, or is sent, is written at once, and no older text after it.
+  drafts.set('c1', `${long}yy`);
+  drafts.set('c1', 'short');
+  assert.equal(stored(), 5);
+  drafts.set('c1', long);
+  kept.change(drafts.removal('c1'));
+  t.mock.timers.tick(10_000);
+  assert.equal(stored(), undefined);
+});
+
 test('where nothing can be kept, what is typed lives as long as the page, and that is said', async () => {
   const drafts = createDrafts(await createMemory({ isFull: true }).openTab());
   drafts.set('c1', 'text');

@@ -43,6 +43,34 @@ test('what was typed is kept while what is stored is shown, whatever is stored m
   assert.deepEqual(reloaded.shown(), ['Ada Lovelace', 'long']);
 });
 
+test('what a shown value was changed to outlives a reload, shown or not, and goes when it is saved or what was typed is', async () => {
+  const memory = createMemory();
+  const form = await openForm(memory, 'Ada', 'brief');
+  form.type(0, 'Ada Lovelace');
+  form.typed.follow(['Countess', 'brief']);
+  form.typed.swap(0);
+  form.type(0, 'Countess Ada');
+  await settled();
+  const shown = await openForm(memory, 'Countess', 'brief');
+  assert.deepEqual([shown.shown(), shown.typed.isSwapped(0), shown.typed.hasBeside(1)], [['Countess Ada', 'brief'], true, false]);
+  shown.typed.swap(0);
+  // As the page does.
+  shown.fields[0].dispatchEvent(new Event('input'));
+  assert.deepEqual(shown.shown(), ['Ada Lovelace', 'brief']);
+  await settled();
+  const hidden = await openForm(memory, 'Countess', 'brief');
+  assert.deepEqual([hidden.shown(), hidden.typed.isSwapped(0), hidden.typed.hasBeside(0)], [['Ada Lovelace', 'brief'], false, true]);
+  hidden.typed.swap(0);
+  assert.deepEqual(hidden.shown(), ['Countess Ada', 'brief']);
+  hidden.typed.saved(['Countess Ada', 'brief']);
+  await settled();
+  const saved = await openForm(memory, 'Countess Ada', 'brief');
+  assert.deepEqual([saved.shown(), saved.typed.hasBeside(0)], [['Ada Lovelace', 'brief'], false]);
+  saved.type(0, 'Countess Ada');
+  await settled();
+  assert.equal(memory.stored.size, 0);
+});
+
 test('what was typed and is stored elsewhere is no other value any more', async () => {
   const form = await openForm(createMemory(), 'Ada');
   form.type(0, 'Lady');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { activityChosen, conversationChosen, isComplete, isOneWord, joinedChosen, memoryChosen, mentionAt, messageChosen } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { activityChosen, conversationChosen, isComplete, isOneWord, joinedChosen, memoryChosen, mentionAt, messageChosen, withoutMessagePart } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 
@@ -44,6 +44,28 @@ test('after the friendly id the message is asked for', () => {
   });
   assert.deepEqual(at('so @conv_React_p44e_msg_a3'), { kind: 'message', start: 3, end: 26, friendlyId: 'react_p44e', query: 'a3' });
   assert.equal(at('@conversation_message_passing_b4f2_message_3').friendlyId, 'message_passing_b4f2');
+});
+
+test('without its message part a reference names the conversation', () => {
+  for (const [typed, whole] of [
+    ['@conversation_react_p44e_message_', '@conversation_react_p44e'], ['@conv_React_p44e_msg_a3', '@conv_React_p44e'],
+    ['@conversation_message_passing_b4f2_message_3', '@conversation_message_passing_b4f2'],
+  ]) assert.equal(withoutMessagePart(typed), whole);
+});
+
+test('behind a long text the same is found, and none of it is read again for the next letter', (t) => {
+  const long = 'some `words` of a long text. '.repeat(7000);
+  for (const typed of ['@rea', '#a3f', '[[Doc', '@conversation_a_b4f2_message_x']) {
+    const found = at(typed);
+    assert.deepEqual(at(`${long} ${typed}`), { ...found, start: found.start + long.length + 1, end: found.end + long.length + 1 }, typed);
+  }
+  at(`${long} @rea`);
+  const reads = t.mock.method(String.prototype, 'match');
+  at(`${long} @reac`);
+  at(`${long} words`);
+  assert.equal(reads.mock.callCount(), 0);
+  // What stands before is looked at again where it has changed.
+  assert.equal(at(`${long}\n\`\`\`\n @rea`), null);
 });
 
 test('what is complete, no reference or long past is left alone', () => {

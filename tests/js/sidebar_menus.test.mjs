@@ -71,7 +71,7 @@ test('a conversation cannot move to where it is', () => {
 
 test('what means one conversation is not offered while several are selected, and nothing else is closed', () => {
   const many = menuOf(NAMED, { chosen: ['c1', 'c2'] });
-  assert.deepEqual(Object.keys(many), ['pin', 'flag', 'moveTo', 'archive', 'delete']);
+  assert.deepEqual(Object.keys(many), ['pin', 'flag', 'tags', 'moveTo', 'archive', 'delete']);
   const one = menuOf(NAMED);
   for (const name of ['copyReference', 'copyFullReference', 'openWindow', 'openBeside', 'rename', 'tags', 'clone', 'fork', 'stateless', 'share', 'export']) assert.ok(name in one, name);
   assert.equal([...Object.values(one), ...Object.values(many)].some(({ _disabled }) => _disabled), false);
@@ -84,9 +84,11 @@ test('a menu on one of several selected conversations moves and deletes them all
   assert.equal(menu.delete.label, 'Delete 2 conversations');
   menu.moveTo.submenu.to_0.action();
   menu.delete.action();
+  menu.tags.action();
   assert.deepEqual(calls, [
     ['moveConversations', ['c1', 'c2'], 'w1'],
     ['remove', ['c1', 'c2']],
+    ['tagMany', ['c1', 'c2']],
   ]);
 });
 

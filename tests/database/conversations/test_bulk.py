@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from database.changes import changes_after
 from database.conversations import conversation, deletion
 from database.conversations import repository as conversations
 from database.conversations.bulk import AT_ONCE, being_answered, change_conversations, restore_workspace
 from database.conversations.repository import create_temporary_conversation
+from database.conversations.tags import MOST_TAGS, set_tags
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, WorkspaceNotFoundError
 from database.turns.turns import accept_turn
@@ -106,6 +108,30 @@ def test_they_move_only_within_their_domain(database: Database, change: Callable
     assert row_of(database, here).workspace_id == default_workspace_id(ANN, "assistant")
 
 
+def test_a_tag_is_put_on_and_taken_from_those_that_lack_or_have_it(
+    database: Database, change: Callable[..., dict[str, str]]
+) -> None:
+    own: dict[str, Any] = {"database": database, "user_email": ANN}
+    bare, tagged, full, foreign = make(database), make(database), make(database), make(database, email=BEN)
+    set_tags(**own, conversation_id=tagged, tags=["Gärden", "zoo"])
+    set_tags(**own, conversation_id=full, tags=[f"t{number}" for number in range(MOST_TAGS)])
+    versions = {each: row_of(database, each).version for each in (bare, tagged, full)}
+    ids = [bare, tagged, full, foreign]
+    assert change("tag", ids, " gärden ") == {
+        bare: "done", tagged: "done", full: "conflict", foreign: "not_found"
+    }  # fmt: skip
+    assert [row_of(database, each).tags for each in (bare, tagged)] == [["gärden"], ["Gärden", "zoo"]]
+    # Where it was already, nothing changes.
+    assert [row_of(database, each).version - versions[each] for each in (bare, tagged, full)] == [1, 0, 0]
+    told = [change.fields for change in changes_after(**own, after=0, most=100) if change.id == bare]
+    assert told[-1] == {"tags": ["gärden"]}
+    assert change("untag", ids, "GÄRDEN") == {bare: "done", tagged: "done", full: "done", foreign: "not_found"}
+    assert [row_of(database, each).tags for each in (bare, tagged)] == [[], ["zoo"]]
+    assert len(row_of(database, full).tags) == MOST_TAGS
+    with pytest.raises(InvalidChangeError):
+        change("tag", [bare], "x" * 51)
+
+
 def test_senseless_changes_are_refused_before_anything_happens(
     database: Database, change: Callable[..., dict[str, str]]
 ) -> None:
@@ -117,15 +143,17 @@ def test_senseless_changes_are_refused_before_anything_happens(
     assert row_of(database, own).version == 1
 
 
-@pytest.mark.parametrize(("what", "queries"), [("flag", 3), ("delete", 3), ("move", 7)])
+@pytest.mark.parametrize(("what", "queries"), [("flag", 3), ("delete", 3), ("move", 7), ("tag", 5)])
 def test_queries_grow_with_slices_not_with_conversations(
     database: Database, statements: Callable[[], Any], change: Callable[..., dict[str, str]], what: str, queries: int
 ) -> None:
     ids = [make(database) for _ in range(AT_ONCE + 1)]
-    value = {"flag": "red", "move": default_workspace_id(ANN, "assistant")}.get(what)
+    value = {"flag": "red", "tag": "red", "move": default_workspace_id(ANN, "assistant")}.get(what)
     with statements() as one:
         change(what, ids[:AT_ONCE], value)
     assert len(one) == queries
+    if what == "tag":
+        set_tags(database=database, user_email=ANN, conversation_id=ids[0], tags=[])
     if what != "delete":
         with statements() as two:
             fates = change(what, [*ids, ids[0]], value)

@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from database.accounts.audit import COMMAND_LINE, Act, list_acts, purge_acts
 from database.accounts.users import create_user, get_user
+from database.changes import changes_after
 from database.engine.database import Database
 from database.jobs import Progress, add_job, claim_job, store_failure, store_progress
 from database.schema import audit_log
@@ -63,6 +64,23 @@ def test_each_act_says_who_did_what_to_whom_and_from_where(grace: Person, ada: P
     everything = grace.get("/admin/audit").get_data(as_text=True)
     assert link.rsplit("/", 1)[1] not in everything
     assert PASSWORD not in everything
+
+
+def test_each_act_is_told_to_the_pages_of_administrators_alone_and_a_quota_to_whose_it_is(
+    store: Database, grace: Person, ada: Person, person: Callable[..., Person]
+) -> None:
+    other = person("other@example.org", is_admin=True)
+    grace.put(f"/admin/people/{ada.email}/quota", json={"messages_a_day": 3})
+    grace.put(f"/admin/people/{ada.email}/quota", json={"messages_a_day": 3})
+    grace.put(f"/users/{ada.email}", json={"disabled": True})
+
+    def heard(email: str) -> list[tuple[str, str]]:
+        changes = changes_after(database=store, user_email=email, after=0, most=100)
+        return [(each.kind, each.id) for each in changes if each.kind in ("administration", "settings")]
+
+    for email in (grace.email, other.email):
+        assert heard(email)[-2:] == [("administration", "quota_changed"), ("administration", "account_disabled")]
+    assert heard(ada.email) == [("settings", "quota")]
 
 
 def test_the_log_of_an_erased_account_stays_and_names_it_by_its_id(

@@ -170,3 +170,22 @@ def test_the_question_is_asked_with_its_references_again(
     events = events_of(ada.post(f"/regenerate/{other}/{answer(ada, other)['message_id']}"))
     assert [entry["status"] for entry in events[0]["references"]] == ["resolved"]
     assert "First answer." in str(main_model.prompts[-1][-1]["content"])
+
+
+def test_all_answers_to_a_question_are_told_with_what_they_say(
+    ada: Person, eve: Person, talk: str, again: Callable[..., list[dict[str, Any]]]
+) -> None:
+    message_id = answer(ada, talk)["message_id"]
+    assert ada.get(f"/messages/{message_id}/variants").json == []
+    again("Second answer.")
+    told = ada.get(f"/messages/{message_id}/variants").json
+    assert [(each["number"], each["text"], each["chosen"], each["parts"]) for each in told] == [
+        (1, "First answer.", False, []),
+        (2, "Second answer.", True, []),
+    ]
+    listed = [
+        {name: each[name] for name in variant}
+        for each, variant in zip(told, answer(ada, talk)["variants"], strict=True)
+    ]
+    assert listed == answer(ada, talk)["variants"]
+    assert refused(eve.get(f"/messages/{message_id}/variants")) == (404, "message_not_found")

@@ -20,8 +20,11 @@ const words = strings.send;
 const byTouch = matchMedia('(pointer: coarse)');
 
 function growWith(input) {
-  input.style.height = 'auto';
   const tallest = Math.round(innerHeight * TALLEST_PART_OF_WINDOW);
+  // A long text, which fills it and more, is laid out once with each key, and not twice more to be measured.
+  const isFull = input.style.overflowY === 'auto' && input.style.height === `${tallest}px`;
+  if (isFull && input.scrollHeight > tallest) return;
+  input.style.height = 'auto';
   input.style.height = `${Math.min(input.scrollHeight, tallest)}px`;
   input.style.overflowY = input.scrollHeight > tallest ? 'auto' : 'hidden';
 }
@@ -85,7 +88,7 @@ export function mountComposer(form, page, { place, onStop }) {
 
   function shown() {
     growWith(input);
-    references?.show(input.value);
+    references?.showLater(input.value);
     tellButtons();
     // The part that knows references comes with the first text that may hold one.
     if (!references && mayHoldReference()) bringReferences();

@@ -7,6 +7,9 @@ import { element, setHidden, uniqueId } from '../ui/dom.js';
 import { createChip } from '../references/chips.js';
 
 const MOST_CHIPS = 20;
+/** A text of so many characters is not read from its beginning with each key, but when nobody has typed for a moment. */
+const LONG = 20_000;
+const PAUSE_MS = 250;
 /** What may follow a reference that is still being typed: the separator before its next part, or a group to join that has no ending yet. */
 const SEPARATORS = /^(?:[_-]*|&(?:[a-z][\w-]*)?)$/i;
 
@@ -24,6 +27,7 @@ export function createPreview(form, input, page, { onCorrect }) {
   /** The chips that were made, by what was typed. */
   const chips = new Map();
   let shown = '';
+  let pause = null;
 
   const placesIn = (text) => [...findReferences(text), ...findWikilinks(text)].sort((one, other) => one.start - other.start);
 
@@ -75,8 +79,16 @@ export function createPreview(form, input, page, { onCorrect }) {
     },
   });
 
+  /** What is typed has changed. @param {string} text */
+  function showLater(text) {
+    clearTimeout(pause);
+    if (text.length < LONG) show(text);
+    else pause = setTimeout(() => show(input.value), PAUSE_MS);
+  }
+
   /** @param {string} text */
   function show(text) {
+    clearTimeout(pause);
     const names = namesIn(text);
     const unfinished = unfinishedIn(text);
     const key = [...names, '', unfinished].join(' ');
@@ -99,5 +111,5 @@ export function createPreview(form, input, page, { onCorrect }) {
     show(input.value);
   });
 
-  return { show };
+  return { show, showLater };
 }

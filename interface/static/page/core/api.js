@@ -378,6 +378,7 @@ function messageCalls({ open, get, post, put, remove }) {
     showOrHideMessage: (id, messageId, index, how) =>
       post(`/show_hide_message_from_conversation/${part(id)}/${part(messageId)}/${index}`, { show_hide: how }),
     listEdits: (messageId, options) => get(`/messages/${part(messageId)}/edits`, {}, options),
+    listVariants: (messageId, options) => get(`/messages/${part(messageId)}/variants`, {}, options),
     pinMessage: (messageId) => put(`/messages/${part(messageId)}/pin`),
     unpinMessage: (messageId) => remove(`/messages/${part(messageId)}/pin`),
     filesOfConversation: (id) => get(`/conversations/${part(id)}/files`),

@@ -3,12 +3,12 @@
  * so that there are further ways, tried in order. The page installs those that need a document.
  */
 
-/** @type {Array<(text: string) => boolean|Promise<boolean>>} */
+/** @type {Array<(text: string, how: {isShown: boolean}) => boolean|Promise<boolean>>} */
 const fallbacks = [];
 
 /**
- * @param {(text: string) => boolean|Promise<boolean>} way true when the text is on the clipboard; false to let the next
- *   way try. The last way shows the text to the person, who then copies it by hand, and answers false.
+ * @param {(text: string, how: {isShown: boolean}) => boolean|Promise<boolean>} way true when the text is on the clipboard; false to let the next
+ *   way try. The last way shows the text to the person, unless it is shown already; who then copies it by hand, and answers false.
  */
 export function addCopyFallback(way) {
   fallbacks.push(way);
@@ -27,11 +27,12 @@ async function viaClipboardApi(text) {
 
 /**
  * @param {string} text
+ * @param {{isShown?: boolean}} [how] `isShown`: it stands there to be copied by hand
  * @returns {Promise<boolean>} true: it is on the clipboard. false: it was shown in a field instead.
  */
-export async function copyText(text) {
+export async function copyText(text, { isShown = false } = {}) {
   for (const way of [viaClipboardApi, ...fallbacks]) {
-    if (await way(text)) return true;
+    if (await way(text, { isShown })) return true;
   }
   return false;
 }

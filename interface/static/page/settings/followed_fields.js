@@ -72,7 +72,9 @@ export function followedFields(kept, id, fields) {
   return {
     restore() {
       told = fields.map(({ value }) => value);
-      return typed.restore();
+      const isRestored = typed.restore();
+      notes.forEach((note, position) => typed.hasBeside(position) && note.show(typed.isSwapped(position)));
+      return isRestored;
     },
     /** @param {() => Promise<string[]>} job saves, and says what is stored then */
     save(job) {

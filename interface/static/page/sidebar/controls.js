@@ -79,6 +79,7 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
       domain,
       model,
       onConversation: sidebar.open,
+      isOpen: on.isOpen,
       onWorkspace: sidebar.showWorkspace,
       onMenu: (id, place, anchor) => showMatchMenu(id, anchor, place),
     });
@@ -112,5 +113,9 @@ export function mountControls({ api, store, events, domain, model, sidebar }) {
   const conversationMenu = async (id) => (await loadCommands()).menuOf({ kind: 'conversation', id }, [id]);
 
   const sections = mountSections({ model, on, loadShelves, onFailure: tell });
-  return { command, conversationMenu, drawSections: sections.draw, shelvesChanged: sections.changed, workspacesChanged: () => matches?.workspacesChanged(), matchesChanged: (now) => matches?.conversationsChanged(now) };
+  function drawSections() {
+    sections.draw();
+    matches?.markOpen();
+  }
+  return { command, conversationMenu, drawSections, shelvesChanged: sections.changed, workspacesChanged: () => matches?.workspacesChanged(), matchesChanged: (now) => matches?.conversationsChanged(now) };
 }

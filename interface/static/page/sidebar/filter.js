@@ -10,13 +10,12 @@ import { createLatest } from '../core/latest.js';
 import { composes } from '../core/typing.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { element, replaceChildrenKeepingFocus, whenReleased } from '../ui/dom.js';
+import { foldedTag } from './actions/tags_model.js';
+import { nameButton, tellRowsApart } from './rows.js';
 
 const LIMIT = 50;
 /** One more says that there are more. */
 const ASKED_FOR = LIMIT + 1;
-
-/** A tag as tags are compared. */
-const folded = (tag) => tag.normalize('NFC').toLowerCase();
 
 function matchRow({ href, iconName, title, note, onChoose }) {
   const row = document.createElement('li');
@@ -36,7 +35,7 @@ function matchRow({ href, iconName, title, note, onChoose }) {
   link.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    onChoose();
+    onChoose({ isBeside: event.altKey });
   });
   row.append(link);
   return row;
@@ -57,13 +56,14 @@ function moveFocus(event, { input, list }) {
  * @param {object} parts.api
  * @param {string} parts.domain
  * @param {import('./tree_model.js').TreeModel} parts.model knows no workspaces until the first lists have come
- * @param {(conversationId: string) => void} parts.onConversation
+ * @param {(conversationId: string, how: {isBeside: boolean}) => void} parts.onConversation
+ * @param {(conversationId: string) => boolean} parts.isOpen
  * @param {(workspaceId: string) => void} parts.onWorkspace
  * @param {(conversationId: string, place: {x: number, y: number}, anchor: HTMLElement) => void} parts.onMenu a menu was asked for on a match
- * @returns {{workspacesChanged: () => void, conversationsChanged: (now: Map<string, object|undefined>) => void}} `workspacesChanged` finds the
- *   workspaces anew; `conversationsChanged` shows conversations as they are now, undefined for one that was deleted
+ * @returns {{workspacesChanged: () => void, conversationsChanged: (now: Map<string, object|undefined>) => void, markOpen: () => void}}
+ *   `workspacesChanged` finds the workspaces anew; `conversationsChanged` shows conversations as they are now, undefined for one that was deleted
  */
-export function mountFilter({ api, domain, model, onConversation, onWorkspace, onMenu }) {
+export function mountFilter({ api, domain, model, onConversation, isOpen, onWorkspace, onMenu }) {
   const words = shellStrings.filter;
   const input = document.getElementById('sidebar-filter');
   const list = document.getElementById('sidebar-matches');
@@ -98,7 +98,7 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
   }
 
   function conversationRow({ conversation_id: id, ...named }) {
-    const onChoose = () => onConversation(id);
+    const onChoose = (how) => onConversation(id, how);
     const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: '', onChoose });
     row.addEventListener('contextmenu', (event) => {
       event.preventDefault();
@@ -110,16 +110,22 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
       onMenu(id, { x, y }, dots);
     });
     row.className = 'sidebar-row filter-row';
+    row.dataset.conversationId = id;
     row.append(dots);
 
     function call(conversation) {
       const title = listedTitle(conversation);
       row.querySelector('.filter-match-title').textContent = title;
-      dots.setAttribute('aria-label', shellStrings.sidebar.actionsOf(title));
+      nameButton(dots, shellStrings.sidebar.actionsOf(title), conversation.updated_at ?? conversation.last_updated);
+    }
+
+    function mark() {
+      if (isOpen(id)) row.firstElementChild.setAttribute('aria-current', 'true');
+      else row.firstElementChild.removeAttribute('aria-current');
     }
 
     call(named);
-    return { id, row, call };
+    return { id, row, call, mark };
   }
 
   function tagRow({ tag, conversation_count: count }) {
@@ -137,7 +143,14 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     const hadFocus = list.contains(document.activeElement);
     replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations.map(({ row }) => row));
     if (hadFocus && !list.contains(document.activeElement)) (list.querySelector('a') ?? input).focus();
+    markOpen();
+    tellRowsApart(list);
     status.textContent = (hasMore ? words.more : words.matches)(list.childElementCount);
+  }
+
+  /** Another conversation may be open now. */
+  function markOpen() {
+    shown?.conversations.forEach(({ mark }) => mark());
   }
 
   function showMatches({ conversations, tags }, query) {
@@ -169,9 +182,9 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
 
   /** `#trip` finds the conversations that have this tag, and the tags that begin so. */
   async function askTags(query, options) {
-    const name = folded(query.slice(1).trim());
-    const known = (await api.listTags(domain, options)).filter(({ tag }) => folded(tag).startsWith(name));
-    const exact = known.find(({ tag }) => folded(tag) === name);
+    const name = foldedTag(query.slice(1).trim());
+    const known = (await api.listTags(domain, options)).filter(({ tag }) => foldedTag(tag).startsWith(name));
+    const exact = known.find(({ tag }) => foldedTag(tag) === name);
     const conversations = exact ? await api.listConversations(domain, { tag: exact.tag, limit: ASKED_FOR, include_archived: true }) : [];
     return { conversations, tags: known.filter((each) => each !== exact) };
   }
@@ -230,5 +243,5 @@ export function mountFilter({ api, domain, model, onConversation, onWorkspace, o
     });
   }
 
-  return { workspacesChanged, conversationsChanged };
+  return { workspacesChanged, conversationsChanged, markOpen };
 }

@@ -1,5 +1,6 @@
 /** The rows of the tree: what they stand for, their icons and buttons, their keys, their long presses. */
 
+import { shortTime } from '../core/words/times.js';
 import { shellStrings } from '../strings/en/shell.js';
 import { ROOT } from './tree_nodes_model.js';
 
@@ -24,6 +25,28 @@ export function rowsAround(row) {
   const place = siblings.indexOf(row);
   const parent = row.parentElement.closest('li');
   return [row, ...siblings.slice(place + 1), ...siblings.slice(0, place).reverse(), ...(parent ? rowsAround(parent) : [])];
+}
+
+/** The name of a row's button, as long as no other row is called so. @param {string} when the moment that tells it from another one, in ISO 8601 */
+export function nameButton(button, label, when) {
+  Object.assign(button.dataset, { label, when: when ?? '' });
+  button.setAttribute('aria-label', label);
+}
+
+/** Buttons of different conversations that are called alike say when, too; where that is the same, a number. @param {Element} root of all rows */
+export function tellRowsApart(root = document.getElementById('sidebar')) {
+  const buttons = [...root.querySelectorAll('[data-label]')];
+  const idOf = (button) => button.closest('li').dataset.conversationId;
+  let names = buttons.map(({ dataset }) => dataset.label);
+  for (const more of [({ dataset }) => shortTime(dataset.when), (_, ids, id) => `(${ids.indexOf(id) + 1})`]) {
+    const named = new Map();
+    names.forEach((name, at) => named.set(name, (named.get(name) ?? new Set()).add(idOf(buttons[at]))));
+    names = names.map((name, at) => {
+      const ids = [...named.get(name)];
+      return ids.length > 1 ? [name, more(buttons[at], ids, idOf(buttons[at]))].filter(Boolean).join(', ') : name;
+    });
+  }
+  buttons.forEach((button, at) => button.setAttribute('aria-label', names[at]));
 }
 
 /**

@@ -20,7 +20,8 @@ function copyBySelection(text) {
   }
 }
 
-async function showSelected(text) {
+async function showSelected(text, { isShown }) {
+  if (isShown) return false;
   const { showValue } = await bring(() => import('./controls/dialog.js'));
   const { manualTitle, manualHelp, close } = strings.copy;
   await showValue({ title: manualTitle, text: manualHelp, value: text, label: manualTitle, closeLabel: close });

@@ -3,7 +3,7 @@ import { createLatest } from '../../core/latest.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
-import { isComplete, isOneWord, isSameMention, mentionAt } from './mention_model.js';
+import { isComplete, isOneWord, isSameMention, mentionAt, withoutMessagePart } from './mention_model.js';
 import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
 import { whenReleased } from '../../ui/dom.js';
@@ -29,6 +29,8 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   let dismissed = -1;
   /** The mention that was answered last: another answer to it has more in it. */
   let answered = null;
+  /** Whether what it says lacks nothing. */
+  let isWhole = false;
   /** Where the caret is behind the space that a choice brought; -1 where something was done since. */
   let spacedAt = -1;
 
@@ -43,9 +45,10 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     const offer = OFFERS[asked.kind];
     const isFuller = asked === answered;
     answered = asked;
+    isWhole = offer.isWhole?.(answer) ?? false;
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !offer.isWhole?.(answer), isFuller });
+    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !isWhole, isFuller });
     else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none].join(' '));
     else suggestions.close();
   }
@@ -139,10 +142,23 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     events.emit('claim:use-now', { claim_id, friendly_id, statement });
   }
 
+  /** Of what is not answered yet, its look decides. */
+  const namesMessage = () => (mention === answered ? isWhole : isComplete(mention));
+
+  /** Who wants none of the messages means the conversation: the half name of a message would lead nowhere. */
+  function giveUpMessage() {
+    const { start, end } = mention;
+    const typed = input.value.slice(start, end);
+    complete(`${withoutMessagePart(typed)}${/^\s/.test(input.value.slice(end)) ? '' : ' '}`);
+  }
+
   function handleKey(event) {
     if (event.key === 'Escape' && suggestions.isOpen()) {
-      dismissed = mention?.start ?? -1;
-      close();
+      if (mention?.kind === 'message' && !namesMessage()) giveUpMessage();
+      else {
+        dismissed = mention?.start ?? -1;
+        close();
+      }
       event.preventDefault();
       return true;
     }

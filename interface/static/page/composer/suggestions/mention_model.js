@@ -12,12 +12,23 @@ const LONGEST_QUERY = 60;
 const LONGEST_ID = 32;
 const MOST_WORDS = 4;
 
+/** The text that was looked at last: who goes on with a name has the same before it. */
+let looked = { text: '', isInside: false };
+
 function insideCode(text) {
+  if (text !== looked.text) looked = { text, isInside: endsInCode(text) };
+  return looked.isInside;
+}
+
+function endsInCode(text) {
   const fences = text.match(/^ {0,3}(?:```|~~~)/gm)?.length ?? 0;
   if (fences % 2 === 1) return true;
   const line = text.slice(text.lastIndexOf('\n') + 1);
   return (line.match(/`/g)?.length ?? 0) % 2 === 1;
 }
+
+/** As much of a text as a sign of two characters and a query of such a length behind it can take: a text may be long. */
+const endOf = (text, longest) => text.slice(-longest - 2);
 
 function signBefore(text) {
   const at = text.lastIndexOf('@');
@@ -61,19 +72,21 @@ const LINK = /\[\[([^[\]\n]*)$/;
 
 function linkAt(text, caret) {
   const before = text.slice(0, caret);
-  const found = LINK.exec(before);
-  if (!found || found[1].length > LONGEST_QUERY || insideCode(before.slice(0, found.index))) return null;
+  const found = LINK.exec(endOf(before, LONGEST_QUERY));
+  if (!found) return null;
+  const start = caret - found[0].length;
+  if (insideCode(before.slice(0, start))) return null;
   const end = caret + (text.startsWith(']]', caret) ? 2 : 0);
-  return { kind: 'document', start: found.index, end, query: found[1].split(/[#|]/, 1)[0] };
+  return { kind: 'document', start, end, query: found[1].split(/[#|]/, 1)[0] };
 }
 
 /** The beginning of a short id, or a word of what is meant by it. */
 const ACTIVITY = /#([\p{L}\p{N}_-]*)$/u;
 
 function activityAt(before) {
-  const found = ACTIVITY.exec(before);
+  const found = ACTIVITY.exec(endOf(before, LONGEST_ID));
   if (!found || found[1].length > LONGEST_ID) return null;
-  const { index: start } = found;
+  const start = before.length - found[0].length;
   if ((start > 0 && !OPENING.test(before[start - 1])) || insideCode(before.slice(0, start))) return null;
   return { kind: 'activity', start, end: before.length, query: found[1] };
 }
@@ -107,6 +120,9 @@ export const isComplete = ({ kind, query }) => kind === 'message' && MESSAGE_NAM
 export function conversationChosen(friendlyId) {
   return `@conversation_${friendlyId}_message_`;
 }
+
+/** @param {string} typed whose message part was given up @returns {string} the reference to the whole conversation, as it was typed otherwise */
+export const withoutMessagePart = (typed) => typed.replace(/^(.+)_(?:message|msg)_\S*$/i, '$1');
 
 /** @param {string} friendlyId @param {{index: number, message_short_hash?: string|null}} message */
 export function messageChosen(friendlyId, { index, message_short_hash: hash }) {

@@ -51,8 +51,18 @@ export function createVariantSwitch(current, page) {
     return { number: variants.find((variant) => variant.chosen)?.number ?? variants.length, count: variants.length };
   }
 
-  return createSwitch({ words: strings.variants, place, choose: (number) => page.onAction('chooseVariant', current(), number) });
+  const { node, update } = createSwitch({ words: strings.variants, place, choose: (number) => page.onAction('chooseVariant', current(), number) });
+  node.append(opener('layout-split', strings.variants.compare, async () => {
+    const open = async () => (await bring(() => import('./compare.js'))).compareVariants(current(), page);
+    await attempt(open, { failed: strings.variants.compareFailed });
+  }));
+  return { node, update };
 }
+
+/** A button behind the switch, which opens all that it goes through. */
+const opener = (name, label, onclick) => element('button', {
+  type: 'button', class: 'icon-button variant-button', title: label, 'aria-label': label, 'aria-haspopup': 'dialog', onclick,
+}, icon(name));
 
 /**
  * Switches between the questions that were asked in one place, and shows the tree of all of them.
@@ -66,13 +76,10 @@ export function createBranchSwitch(current, page) {
     place: () => current().branch ?? { number: 0, count: 0 },
     choose: (number) => page.onAction('chooseBranch', current(), number),
   });
-  const tree = element('button', {
-    type: 'button', class: 'icon-button variant-button', title: strings.branches.tree, 'aria-label': strings.branches.tree, 'aria-haspopup': 'dialog',
-    onclick: async () => {
-      const brought = await attempt(() => bring(() => import('./branch_tree.js')), { failed: strings.branches.treeFailed });
-      if (brought) await brought.showBranchTree(tree, page);
-    },
-  }, icon('diagram-3'));
+  const tree = opener('diagram-3', strings.branches.tree, async () => {
+    const brought = await attempt(() => bring(() => import('./branch_tree.js')), { failed: strings.branches.treeFailed });
+    if (brought) await brought.showBranchTree(tree, page);
+  });
   node.append(tree);
   return { node, update };
 }

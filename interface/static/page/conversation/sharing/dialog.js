@@ -1,5 +1,6 @@
 import { createShareApi, linkOf } from './api.js';
 import { createFileChoice } from './file_choice.js';
+import { copyText } from '../../core/clipboard.js';
 import { shareStrings } from '../../strings/en/sharing.js';
 import { shownTitle } from '../../core/words/conversation_title.js';
 import { fullTime } from '../../core/words/times.js';
@@ -78,19 +79,21 @@ export async function openShareDialog({ api, conversationId, title }) {
     (body.querySelector('.share-link input') ?? buttons.querySelector('.btn-primary') ?? close).focus();
   }
 
-  /** Does `job`, which gives the new state; says that it runs, and what failed. */
-  async function run(job, { running, failed, said = '' }) {
+  /** Does `job`, which gives the new state, then `onDone`; says that it runs, and what failed. */
+  async function run(job, { running, failed, said = '', onDone = () => {} }) {
     status.textContent = running;
+    status.classList.remove('is-refused');
     node.setAttribute('aria-busy', 'true');
     for (const each of form.querySelectorAll('button')) each.disabled = each !== close;
     try {
       state = await job();
       show(said);
+      await onDone();
     } catch (error) {
       body.replaceChildren();
       status.textContent = '';
       if (state) show('');
-      const problem = problemNotice(failed(error.message), () => run(job, { running, failed, said }));
+      const problem = problemNotice(failed(error.message), () => run(job, { running, failed, said, onDone }));
       body.prepend(problem);
       problem.querySelector('button').focus();
     } finally {
@@ -107,7 +110,18 @@ export async function openShareDialog({ api, conversationId, title }) {
     const share = await shareApi.share(conversationId, choice.read());
     return { ...state, share, message_count: share.message_count };
   };
-  const create = () => run(shareNow, CREATE);
+
+  /** A new link is made to be given to somebody. Where the browser refuses to copy it, it stands there selected. */
+  async function copyNew() {
+    const link = linkOf(state.share);
+    if (!link) return;
+    const isCopied = await copyText(link, { isShown: true });
+    status.textContent = isCopied ? words.made : words.notCopied;
+    status.classList.toggle('is-refused', !isCopied);
+    body.querySelector('.share-link input')?.select();
+  }
+
+  const create = () => run(shareNow, { ...CREATE, onDone: copyNew });
   const update = () => run(shareNow, { ...CREATE, said: words.updated });
 
   async function endShare() {

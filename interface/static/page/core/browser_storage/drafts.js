@@ -8,6 +8,8 @@ export const UPLOAD = 'draft-upload';
 export const EDIT = 'edit';
 /** A draft that was touched since then stays, even where the page does not know its conversation. */
 export const YOUNG_DRAFT_MS = 2 * 24 * 3600 * 1000;
+/** So many characters are not written anew with each letter, but once nobody has typed for a moment. */
+const LONG = 20_000;
 /** What is written where there is no conversation yet has an id too. */
 const idOf = (conversationId) => conversationId ?? '';
 
@@ -31,7 +33,8 @@ export function createDrafts(kept) {
     const isEmpty = text.trim() === '' && attached.length === 0 && replyTo === null;
     if (isEmpty && kept.get(DRAFT, idOf(conversationId)) === null) return;
     const { resend } = draft(conversationId);
-    kept.set(DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(replyTo ? { replyTo } : {}), ...(resend ? { resend } : {}) });
+    const write = text.length < LONG ? 'set' : 'setSoon';
+    kept[write](DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(replyTo ? { replyTo } : {}), ...(resend ? { resend } : {}) });
   }
 
   return {

@@ -1,7 +1,8 @@
 /**
  * What a person typed and the server does not have yet, kept in the browser's database (IndexedDB): drafts, edits, forms, and
  * messages on their way. A write is safe as soon as it is begun, also where the tab is closed then; where the browser is killed, as
- * soon as its database has it, some milliseconds later.
+ * soon as its database has it, some milliseconds later. A long text is written in the pauses of typing and every few seconds, and when its page
+ * is left.
  */
 
 import { onceMore, openDatabase } from './database.js';
@@ -14,6 +15,9 @@ export const VIEW = 'view';
 const SAID_ELSEWHERE = new Set([VIEW, 'draft-files', 'draft-upload']);
 /** The page waits no longer for the database: what is kept there comes when it opens, and what is typed until then is kept then. */
 const PATIENCE_MS = 5000;
+/** What `setSoon` is given is written after such a pause, and as soon as nothing of it was written for so long. */
+const PAUSE_MS = 500;
+const LONGEST_MS = 3000;
 
 /** A database of a page that may not keep anything: what is typed lives as long as the page. */
 const refused = () => Promise.reject(new Error('This browser keeps nothing.'));
@@ -60,6 +64,10 @@ export class Kept {
   /** Entries that the browser has no room for: they live as long as the page. */
   #unstored = new Set();
   #listeners = new Set();
+  /** What is to be written soon; when something of that kind was written last; the timer of the pause. */
+  #soon = new Map();
+  #soonAt = 0;
+  #pause = null;
   /** Begun once: who has waited in vain does not wait again. */
   #patience = null;
   #onUnkept;
@@ -77,6 +85,8 @@ export class Kept {
     this.#database = database;
     this.#channel = channel;
     channel?.addEventListener('message', ({ data }) => data?.owner === owner && this.#hear(data.entries));
+    globalThis.addEventListener?.('pagehide', () => this.flush());
+    globalThis.document?.addEventListener('visibilitychange', () => this.flush());
   }
 
   /** Reads what is in the database; what was written here meanwhile is newer. */
@@ -122,6 +132,27 @@ export class Kept {
     return this.change([[kind, id, value]]);
   }
 
+  /** As `set`, for what is large and changes with each key: read at once, and written every few seconds. */
+  setSoon(kind, id, value) {
+    const key = JSON.stringify([kind, id]);
+    const since = Date.now() - this.#soonAt;
+    this.#soon.set(key, [kind, id]);
+    this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+    this.#note(kind, id, value);
+    this.#tell([[kind, id]], { isElsewhere: false });
+    clearTimeout(this.#pause);
+    if (since > LONGEST_MS) this.flush();
+    else this.#pause = setTimeout(() => this.flush(), Math.min(PAUSE_MS, LONGEST_MS - since));
+  }
+
+  /** Writes what is to be written soon. */
+  flush() {
+    clearTimeout(this.#pause);
+    if (this.#soon.size === 0) return;
+    this.#soonAt = Date.now();
+    this.change([...this.#soon.values()].map(([kind, id]) => [kind, id, this.get(kind, id)]));
+  }
+
   /**
    * Several entries at once: all are written, or none.
    *
@@ -129,7 +160,10 @@ export class Kept {
    */
   async change(changes) {
     const keys = changes.map(([kind, id]) => JSON.stringify([kind, id]));
-    for (const key of keys) this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+    for (const key of keys) {
+      this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+      this.#soon.delete(key);
+    }
     for (const [kind, id, value] of changes) this.#note(kind, id, value);
     const entries = changes.map(([kind, id]) => [kind, id]);
     this.#tell(entries, { isElsewhere: false });
@@ -198,7 +232,7 @@ export class Kept {
       } catch {
         continue;
       }
-      if (this.#written.get(key) === before && !this.#unstored.has(key)) this.#note(kind, id, value);
+      if (this.#written.get(key) === before && !this.#unstored.has(key) && !this.#soon.has(key)) this.#note(kind, id, value);
     }
   }
 

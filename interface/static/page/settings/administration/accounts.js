@@ -10,10 +10,10 @@ import { showToast } from '../../ui/notices/toast.js';
 
 const find = (id) => document.getElementById(id);
 
-/** The accounts of the server, for its administrator. */
-export function mountPeople(section, { settings, bootstrap }) {
+/** The accounts of the server, for its administrator; what other tabs and administrators do to them is shown, too. */
+export function mountPeople(section, { settings, bootstrap, watch }) {
   const place = section.querySelector('[data-fill]');
-  mountInvitations({ settings });
+  const showInvitations = mountInvitations({ settings });
 
   async function change(email, disabled) {
     const { disableTitle, disableText: text, disable: confirmLabel } = words.people;
@@ -83,4 +83,8 @@ export function mountPeople(section, { settings, bootstrap }) {
     await show();
   }, { running: words.people.creating, creates: true });
   show();
+  const showAgain = () => section.hidden || [show, showInvitations].forEach((each) => each({ isBehind: true }));
+  watch('administration', showAgain);
+  // What changed while another section was looked at.
+  return showAgain;
 }

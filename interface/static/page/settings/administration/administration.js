@@ -7,6 +7,7 @@ import { fullTime, shortTime } from '../../core/words/times.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
+import { accountText, actText } from './audit_model.js';
 import { createAdministrationApi } from './administration_api.js';
 import { fill, record, records } from '../records.js';
 import { mountPeopleList } from './people_list.js';
@@ -121,31 +122,42 @@ function mountHealth(place, { settings }) {
 }
 
 function mountAudit(place, form, { settings }) {
-  let pages = [];
+  let acts = [];
+  /** Before which one the next page ends; null: there is none. */
+  let earlier = null;
   const filter = () => ({ act: form.elements.act.value, subject: form.elements.subject.value.trim() });
 
-  function row({ at, actor_email: actor, door, address, act, subject, details }) {
-    const changes = Object.entries(details).map(([name, value]) => words.audit.detail(words.quota.of[name] ?? name, [value].flat().map((each) => (each === null ? '–' : String(each)))));
+  function row({ at, actor_email: actor, door, address, ...done }) {
     const time = element('time', { datetime: at, title: fullTime(at), text: shortTime(at) });
     return record({
-      name: words.audit.acts[act] ?? act,
-      note: joined([subject, ...changes]),
-      parts: [element('div', { class: 'record-note' }, time, ` · ${joined([actor || words.audit.doors['command line'], actor ? words.audit.doors[door] : '', address])}`)],
+      ...actText(done),
+      parts: [element('div', { class: 'record-note' }, time, ` · ${joined([accountText(actor) || words.audit.doors['command line'], actor ? words.audit.doors[door] : '', address])}`)],
     });
   }
 
-  function shown(rows, next) {
-    if (!rows.length) return [nothing(words.audit.none)];
-    const more = element('button', { type: 'button', class: 'btn btn-quiet', text: words.audit.more, onclick: () => show(next) });
-    return [records(rows.map(row)), ...(next === null ? [] : [more])];
+  function shown() {
+    if (!acts.length) return [nothing(words.audit.none)];
+    const more = element('button', { type: 'button', class: 'btn btn-quiet', text: words.audit.more, onclick: () => show(earlier) });
+    return [records(acts.map(row)), ...(earlier === null ? [] : [more])];
   }
 
   function show(before = null) {
-    if (before === null) pages = [];
-    return fill(place, () => settings.audit({ ...filter(), before }), ({ acts, next }) => {
-      pages = [...pages, ...acts];
-      return shown(pages, next);
+    return fill(place, () => settings.audit({ ...filter(), before }), (found) => {
+      acts = before === null ? found.acts : [...acts, ...found.acts];
+      earlier = found.next;
+      return shown();
     });
+  }
+
+  /** What was done meanwhile comes above what is shown. */
+  function showNewer() {
+    return fill(place, () => settings.audit({ ...filter(), before: null }), (found) => {
+      const newer = found.acts.filter(({ audit_id: id }) => !acts.some((known) => known.audit_id === id));
+      const isGap = newer.length === found.acts.length;
+      acts = isGap ? found.acts : [...newer, ...acts];
+      if (isGap) earlier = found.next;
+      return shown();
+    }, { isBehind: true });
   }
 
   form.elements.act.append(...Object.entries(words.audit.acts).map(([act, label]) => element('option', { value: act, text: label })));
@@ -154,20 +166,28 @@ function mountAudit(place, form, { settings }) {
     show();
   });
   form.elements.act.addEventListener('change', () => show());
-  return () => show();
+  return { show: () => show(), showNewer };
 }
 
-export function mountAdministration(section, { api }) {
+export function mountAdministration(section, { api, watch }) {
   const page = { api, settings: createAdministrationApi(api) };
   const place = (name) => section.querySelector(`[data-part='${name}']`);
+  const showPeople = mountPeopleUse(place('people'), page);
+  const audit = mountAudit(place('audit'), section.querySelector('form'), page);
   const shows = [
-    mountPeopleUse(place('people'), page),
+    showPeople,
     mountAdministeredModels(place('models'), page),
     mountJobs(place('jobs'), page),
     mountHealth(place('health'), page),
-    mountAudit(place('audit'), section.querySelector('form'), page),
+    audit.show,
   ];
   const show = () => shows.forEach((each) => each());
   show();
+  // What other tabs and administrators do. Who looks at another section sees it on coming back.
+  watch('administration', () => {
+    if (section.hidden) return;
+    showPeople({ isBehind: true });
+    audit.showNewer();
+  });
   return show;
 }

@@ -8,7 +8,7 @@ import { showToast } from '../../ui/notices/toast.js';
 
 const find = (id) => document.getElementById(id);
 
-/** The invitations that can still be used, and a form that makes one; for administrators. */
+/** The invitations that can still be used, and a form that makes one; for administrators. @returns {(how?: object) => Promise<boolean>} shows them anew */
 export function mountInvitations({ settings }) {
   const place = find('invitation-list');
   const form = find('invitation-form');
@@ -50,7 +50,7 @@ export function mountInvitations({ settings }) {
 
   // The owner of an address uses a link once.
   email.addEventListener('input', () => { uses.disabled = Boolean(email.value.trim()); });
-  const show = () => fill(place, settings.invitations, (pending) => [pending.length ? records(pending.map(row)) : none()]);
+  const show = (how) => fill(place, settings.invitations, (pending) => [pending.length ? records(pending.map(row)) : none()], how);
   onSubmit(form, async (sent) => {
     const made = await settings.invite(sent);
     form.reset();
@@ -59,6 +59,7 @@ export function mountInvitations({ settings }) {
     await give(made, sent);
   }, { running: words.invitations.making, creates: true, read });
   show();
+  return show;
 }
 
 function none() {

@@ -13,7 +13,7 @@ const words = settingsStrings.peopleList;
  *
  * @param {HTMLElement} place
  * @param {{ask: Parameters<typeof createPeople>[0], row: (person: object) => HTMLElement}} options
- * @returns {() => Promise<void>} loads and shows them again
+ * @returns {(how?: {isBehind?: boolean}) => Promise<void>} loads and shows them again; `isBehind` as of `fill`
  */
 export function mountPeopleList(place, { ask, row }) {
   const people = createPeople(ask);
@@ -27,12 +27,12 @@ export function mountPeopleList(place, { ask, row }) {
     setHidden(more, cursor === null);
   }
 
-  async function show() {
+  async function show(how) {
     const isThere = await fill(list, () => people.load(find.value.trim()), (found) => {
       tell(found);
       return found.people.length ? [records(found.people.map(row))] : [];
-    });
-    if (isThere) return;
+    }, how);
+    if (isThere || how?.isBehind) return;
     status.textContent = '';
     setHidden(more, true);
   }

@@ -56,7 +56,7 @@ export function mountModels(section, { api }) {
 }
 
 /** What a person may see of the server's limits, and what they have used. */
-export function mountLimits(section, { settings, api }) {
+export function mountLimits(section, { settings, api, watch }) {
   const showUsage = mountUsage(section.querySelector('#own-usage'), { settings: createAdministrationApi(api) });
   const place = section.querySelector('[data-fill]');
   const figure = (value) => (value === null ? words.limits.byModel : number(value));
@@ -72,5 +72,7 @@ export function mountLimits(section, { settings, api }) {
     if (limits.read_only) rows.unshift(record({ name: words.limits.readOnly, note: words.limits.readOnlyNote }));
     return [records(rows)];
   });
-  return showUsage;
+  // An administrator set other limits.
+  watch('settings', (isChanged) => isChanged('quota') && showUsage({ isBehind: true }));
+  return () => showUsage();
 }

@@ -18,6 +18,7 @@ const words = settingsStrings.agents;
 const toolNames = answerSettingsStrings.tools.names;
 const find = (id) => document.getElementById(id);
 const keptAs = (id) => `settings:agent:${id}`;
+const besideAs = (id) => `${keptAs(id)}:beside`;
 const QUESTION = 'settings:agent-question';
 
 /** The fields of the form. `offer` sets what there is to choose from. */
@@ -154,7 +155,7 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
   /** What was typed and is not saved; of a page before inboxes, without what these need. */
   const keptForm = (id) => kept.get('form', keptAs(id)) && { ...formOf(agentOf(id), tools), ...kept.get('form', keptAs(id)) };
-  const drop = (id) => keptForm(id) && kept.set('form', keptAs(id), null);
+  const drop = (id) => [keptAs, besideAs].forEach((entry) => kept.get('form', entry(id)) && kept.set('form', entry(id), null));
 
   /** What was typed into the open form, also where this shows what was saved. */
   const typedForm = () => aside ?? fields.read();
@@ -170,6 +171,7 @@ export function mountAgents(section, { api, settings, kept, watch }) {
       showForm(changed ?? saved);
       aside = shown;
     }
+    keep();
   }
 
   /** Nothing else is known of the open form than what it shows. */
@@ -179,9 +181,28 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   }
 
   function keep() {
-    const typed = typedForm();
-    if (isSameForm(typed, formOf(agentOf(open), tools))) drop(open);
-    else kept.set('form', keptAs(open), typed);
+    const [typed, saved] = [typedForm(), formOf(agentOf(open), tools)];
+    if (isSameForm(typed, saved)) drop(open);
+    else {
+      kept.set('form', keptAs(open), typed);
+      keepBeside(saved);
+    }
+  }
+
+  /** Keeps what the saved form was changed to, beside what was typed. */
+  function keepBeside(saved) {
+    const form = aside ? fields.read() : changed;
+    const beside = form && !isSameForm(form, saved) ? { form, isShown: aside !== null } : null;
+    if (beside || kept.get('form', besideAs(open))) kept.set('form', besideAs(open), beside);
+  }
+
+  /** Brings it back, as it was shown. */
+  function restoreBeside() {
+    const beside = kept.get('form', besideAs(open));
+    if (!beside) return;
+    changed = beside.form;
+    if (beside.isShown) swap();
+    otherNote.show(beside.isShown);
   }
 
   /** Lets the form be the one of this agent; what is in the fields stays. */
@@ -200,6 +221,7 @@ export function mountAgents(section, { api, settings, kept, watch }) {
     turnTo(id);
     forgetOther();
     showForm(keptForm(id) ?? formOf(agent, tools));
+    restoreBeside();
     trial.clear();
     if (agent) inbox.show(id);
   }
@@ -273,7 +295,7 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   function resume() {
     const [first, ...others] = [NEW, ...agents.map(({ agent_id: id }) => id)].filter(keptForm);
     if (first) edit(first);
-    const known = new Set([first, ...others].map(keptAs));
+    const known = new Set([first, ...others].flatMap((id) => [keptAs(id), besideAs(id)]));
     for (const [id] of kept.all('form')) if (id.startsWith(keptAs('')) && !known.has(id)) kept.set('form', id, null);
   }
 

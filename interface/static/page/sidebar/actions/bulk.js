@@ -9,17 +9,17 @@ import { showToast, tellWhenSlow } from '../../ui/notices/toast.js';
 const words = sidebarStrings.many;
 
 /** What is said where `left` of `total` were not changed. */
-function explain(error, left, total) {
+function explain(error, left, total, gone) {
   if (left === total && error) return failureText(error, shellStrings.sidebar.actionFailed);
-  if (total === 1) return words.goneOne;
-  return [words.left(left, total), error ? error.message : words.gone].join(' ');
+  if (total === 1 && gone === words.gone) return words.goneOne;
+  return [words.left(left, total), error ? error.message : gone].join(' ');
 }
 
 /**
  * @param {object} api
  * @param {() => Promise<void>} onGone called where some of them are there no more
- * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void}) => Promise<void>}
- *   `apply` shows what was done; it is called again for those that a later try has done
+ * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void, gone?: string}) => Promise<void>}
+ *   `apply` shows what was done; it is called again for those that a later try has done; `gone`: why some may have been left
  */
 export function createMany(api, onGone) {
   const bulk = createBulkApi(api);
@@ -42,7 +42,7 @@ export function createMany(api, onGone) {
     }
   }
 
-  return async function changeMany(ids, change, { value, apply }) {
+  return async function changeMany(ids, change, { value, apply, gone = words.gone }) {
     const settle = tellWhenSlow(words.running(ids.length));
     const { done, isGone, error } = await ask(ids, change, value);
     settle();
@@ -50,10 +50,10 @@ export function createMany(api, onGone) {
     if (isGone) await onGone();
     const left = ids.filter((id) => !done.has(id));
     if (!left.length) return;
-    showToast(explain(error, left.length, ids.length), {
+    showToast(explain(error, left.length, ids.length, gone), {
       kind: 'error',
       actionLabel: shellStrings.sidebar.again,
-      onAction: () => changeMany(left, change, { value, apply }),
+      onAction: () => changeMany(left, change, { value, apply, gone }),
     });
   };
 }

@@ -8,8 +8,8 @@ export function createBulkApi({ post }) {
   return {
     /**
      * @param {string[]} conversationIds at most `MOST`
-     * @param {'move'|'flag'|'pin'|'unpin'|'archive'|'unarchive'|'delete'|'restore'} change
-     * @param {string} [value] the workspace to move to, or the flag to set
+     * @param {'move'|'flag'|'tag'|'untag'|'pin'|'unpin'|'archive'|'unarchive'|'delete'|'restore'} change
+     * @param {string} [value] the workspace to move to, the flag to set, or the one tag
      * @returns {Promise<{results: {conversation_id: string, status: 'done'|'not_found'|'conflict'}[]}>}
      */
     changeConversations: (conversationIds, change, value) =>

@@ -12,6 +12,8 @@ import { attempt } from '../../ui/notices/attempts.js';
 import { askText } from '../../ui/controls/dialog.js';
 import { createMany } from './bulk.js';
 import { showToast } from '../../ui/notices/toast.js';
+import { askTags } from './tags.js';
+import { changedTags, tagChanges, tagsIn } from './tags_model.js';
 
 const words = shellStrings.conversation;
 /** As the list calls it; of what is gone, nothing is known. */
@@ -33,6 +35,7 @@ function offerUndo(message, onAction) {
  * @property {object} api
  * @property {import('../../core/store.js').Store} store
  * @property {object} events
+ * @property {string} domain
  * @property {import('../tree_model.js').TreeModel} model
  * @property {{begin: (workspaceId: string) => void, beginTemporary: () => void, refresh: () => Promise<void>,
  *   fetch: (conversationId: string) => Promise<void>, drawn: () => Promise<void>,
@@ -41,7 +44,7 @@ function offerUndo(message, onAction) {
  */
 
 /** What marks and places conversations, one or many: flags, pins, workspaces, archive, bin. @param {Parts} parts */
-function createPlacing({ api, store, events, model, sidebar }) {
+function createPlacing({ api, store, events, domain, model, sidebar }) {
   const changeMany = createMany(api, () => sidebar.refresh());
   const titleOf = titleIn(store);
   /** Conversations have other fields now: everybody hears of all of them at once. */
@@ -104,9 +107,36 @@ function createPlacing({ api, store, events, model, sidebar }) {
     if (done.includes(open) && store.openId === null) events.emit('conversation:open', { conversationId: open });
   }
 
+  /** Does changes of tags one after the other. @returns {Promise<object[]>} what was done */
+  async function retag(changes) {
+    const all = [];
+    for (const each of changes) {
+      await changeMany(each.ids, each.change, {
+        value: each.tag, gone: sidebarStrings.tags.full,
+        apply(done) {
+          all.push({ ...each, ids: done });
+          store.update(() => done.forEach((id) => store.conversation(id) && store.changeConversation(id, { tags: changedTags(store.conversation(id), each) })));
+        },
+      });
+    }
+    return all;
+  }
+
+  async function tagMany(ids) {
+    const chosen = ids.map((id) => store.conversation(id)).filter(Boolean);
+    const wanted = await askTags(chosen, () => api.listTags(domain));
+    if (wanted === null) return;
+    // As they are by now: another tab may have changed some.
+    const done = await retag(tagChanges(ids.map((id) => store.conversation(id)).filter(Boolean), wanted));
+    const changed = new Set(done.flatMap(({ ids: some }) => some));
+    const back = { tag: 'untag', untag: 'tag' };
+    if (changed.size) offerUndo(sidebarStrings.tags.done(changed.size), () => retag(done.toReversed().map((each) => ({ ...each, change: back[each.change] }))));
+  }
+
   return {
     moveConversations,
     archive,
+    tagMany,
     flag: (ids, flag) => changeMany(ids, 'flag', { value: flag, apply: (done) => change(done, { flag }) }),
     pin: (ids, pinned) => changeMany(ids, pinned ? 'pin' : 'unpin', { apply: (done) => change(done, { pinned }) }),
     remove,
@@ -114,7 +144,7 @@ function createPlacing({ api, store, events, model, sidebar }) {
 }
 
 /** @param {Parts} parts */
-export function createConversationActions({ api, store, events, model, sidebar }) {
+export function createConversationActions({ api, store, events, domain, model, sidebar }) {
   const titleOf = titleIn(store);
 
   async function rename(id) {
@@ -130,8 +160,7 @@ export function createConversationActions({ api, store, events, model, sidebar }
       title: words.tagsTitle(titleOf(id)), label: words.tagsLabel, value: before.join(', '), maxLength: 1000, mayBeEmpty: true,
     });
     if (written === null) return;
-    const wanted = written.split(',').map((tag) => tag.trim().replace(/^#/, '')).filter(Boolean);
-    const changed = await attempt(() => api.setTags(id, wanted), FAILED);
+    const changed = await attempt(() => api.setTags(id, tagsIn(written)), FAILED);
     if (changed !== null) store.changeConversation(id, { tags: changed.tags });
   }
 
@@ -189,6 +218,6 @@ export function createConversationActions({ api, store, events, model, sidebar }
     setStateless,
     share,
     exportAs,
-    ...createPlacing({ api, store, events, model, sidebar }),
+    ...createPlacing({ api, store, events, domain, model, sidebar }),
   };
 }

@@ -61,6 +61,7 @@ function placingItems(conversation, { chosen, home, outline, actions }) {
     flag: item(named(words.flag, words.flagMany), 'fa fa-flag', undefined, {
       submenu: flagItems(flag || 'none', (color) => actions.flag(chosen, color)),
     }),
+    ...(many ? { tags: item(sidebarStrings.menu.tagsMany(chosen.length), 'fa fa-tag', () => actions.tagMany(chosen)) } : {}),
     ...(archived ? {} : { moveTo }),
     archive: item(archived ? words.unarchive : named(words.archive, words.archiveMany), 'fa fa-archive', () => actions.archive(chosen, !archived)),
   };

@@ -7,7 +7,7 @@ import { icon } from '../../ui/icons.js';
 import { shellStrings } from '../../strings/en/shell.js';
 import { markClasses, spokenTitle } from '../tree_nodes_model.js';
 import { element, whenReleased } from '../../ui/dom.js';
-import { rowsAround } from '../rows.js';
+import { nameButton, rowsAround, tellRowsApart } from '../rows.js';
 
 const KEY = 'anaphora.sections';
 const NEWEST = 5;
@@ -74,7 +74,7 @@ export function conversationRow(conversation, { onOpen, onMenu, isOpen }) {
     onOpen(id, { isBeside: event.altKey });
   });
   const dots = element('button', { class: 'sidebar-row-menu', type: 'button', 'aria-haspopup': 'menu' }, icon('three-dots'));
-  dots.setAttribute('aria-label', shellStrings.sidebar.actionsOf(title));
+  nameButton(dots, shellStrings.sidebar.actionsOf(title), conversation.updated_at);
   dots.addEventListener('click', () => {
     const { left, bottom } = dots.getBoundingClientRect();
     onMenu(id, dots, { x: left, y: bottom });
@@ -170,6 +170,7 @@ export function mountSections({ model, on, loadShelves, onFailure }) {
       fill('pinned', model.pinned());
       fill('recent', model.recent(NEWEST));
       markArchived();
+      tellRowsApart();
       if (focused) focusFirst(focused, lists, document.getElementById('new-conversation'));
     },
     changed(...sections) {

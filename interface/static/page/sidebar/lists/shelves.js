@@ -8,6 +8,7 @@ import { tellFailure } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
 import { element, whenReleased } from '../../ui/dom.js';
 import { conversationRow, focusFirst, focusedIn } from './sections.js';
+import { nameButton, tellRowsApart } from '../rows.js';
 import { showToast } from '../../ui/notices/toast.js';
 
 const PAGE = 100;
@@ -24,9 +25,9 @@ function moreButton(onMore) {
   return element('li', {}, button);
 }
 
-function rowButton(name, label, onClick) {
+function rowButton(name, label, when, onClick) {
   const button = element('button', { class: 'sidebar-row-menu', type: 'button', title: label }, icon(name));
-  button.setAttribute('aria-label', label);
+  nameButton(button, label, when);
   button.addEventListener('click', onClick);
   return button;
 }
@@ -37,6 +38,7 @@ const headOf = (list) => list.closest('details').querySelector('summary');
 function replaceRows(list, rows) {
   const focused = focusedIn(list);
   list.replaceChildren(...rows);
+  tellRowsApart();
   if (focused) focusFirst(focused, [list], headOf(list));
 }
 
@@ -45,6 +47,7 @@ function addRows(list, rows) {
   // Since it can't be pressed twice, it may have lost the focus already.
   const hadFocus = [list.lastElementChild.firstElementChild, document.body].includes(document.activeElement);
   list.lastElementChild.replaceWith(...rows);
+  tellRowsApart();
   if (hadFocus) rows[0]?.querySelector('a, button').focus({ preventScroll: true });
 }
 
@@ -88,14 +91,14 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
     const name = element('span', { class: 'sidebar-link', title, text: title });
     if (flag !== 'none') name.append(element('span', { class: 'visually-hidden', text: spokenTitle(conversation).slice(title.length) }));
     const left = element('span', { class: 'sidebar-row-note', text: words.daysLeft(days) });
-    const restore = rowButton('arrow-counterclockwise', words.restore(title), () =>
+    const restore = rowButton('arrow-counterclockwise', words.restore(title), conversation.deleted_at, () =>
       orTell(list, async () => {
         await api.restoreConversation(id);
         showToast(shellStrings.conversation.restored, { kind: 'success' });
         await Promise.all([bin(list), onRestored(id)]);
       }),
     );
-    const erase = rowButton('trash', words.erase(title), async () => {
+    const erase = rowButton('trash', words.erase(title), conversation.deleted_at, async () => {
       const question = { title: words.eraseTitle(title), text: words.eraseText, confirmLabel: words.eraseConfirm };
       if (await confirmAction(question)) {
         await orTell(list, async () => {
@@ -104,7 +107,7 @@ export function createShelves({ api, domain, on, keep, onRestored }) {
         });
       }
     });
-    return element('li', { class: 'sidebar-row sidebar-row-binned', 'data-flag': flag }, name, left, restore, erase);
+    return element('li', { class: 'sidebar-row sidebar-row-binned', 'data-conversation-id': id, 'data-flag': flag }, name, left, restore, erase);
   }
 
   function emptyButton(count, list) {

@@ -1,5 +1,6 @@
 import { administrationStrings as english } from '../en/administration.js';
 import { fill } from '../fill.js';
+import { count, number } from './count.js';
 
 export const administrationStrings = fill(english, {
   use: {
@@ -83,7 +84,23 @@ export const administrationStrings = fill(english, {
     none: 'Nichts dergleichen ist geschehen.',
     more: 'Frühere zeigen',
     doors: { page: 'über die Seite', token: 'über ein Token', 'command line': 'Befehlszeile' },
-    detail: (name, values) => `${name}: ${values.join(' → ')}`,
+    detail: (name, value) => `${name}: ${value}`,
+    anybody: 'für jeden',
+    erased: (id) => `ein gelöschtes Konto (${id})`,
+    usual: 'wie für alle',
+    role: { administrator: 'als Administrator', member: 'als Mitglied' },
+    because: { invitation: 'durch eine Einladung', provider: 'durch Anmeldung beim Anbieter', groups: 'durch Gruppen beim Anbieter' },
+    named: (name) => `„${name}“`,
+    readOnly: 'darf nur lesen',
+    writing: 'darf lesen und ändern',
+    issuer: (issuer) => `Anbieter ${issuer}`,
+    uses: (n) => (n === 1 ? 'einmal verwendbar' : `${number(n)}-mal verwendbar`),
+    validFor: (n) => `gültig für ${count(n, 'Tag', 'Tage')}`,
+    olderThan: (n) => `älter als ${count(n, 'Tag', 'Tage')}`,
+    backup: (time) => `Stand: ${time}`,
+    memories: (n) => count(n, 'Erinnerung', 'Erinnerungen'),
+    changes: (n) => `nicht mehr rückgängig zu machen: ${count(n, 'Änderung', 'Änderungen')}`,
+    rows: (n) => count(n, 'Zeile', 'Zeilen'),
     acts: {
       account_made: 'Konto angelegt',
       account_disabled: 'Konto gesperrt',

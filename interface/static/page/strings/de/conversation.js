@@ -131,6 +131,8 @@ export const strings = fill(english, {
     place: (number, total) => `${number}/${total}`,
     previous: 'Vorige Variante',
     next: 'Nächste Variante',
+    compare: 'Nebeneinander vergleichen',
+    compareFailed: (message) => `Die Antworten konnten nicht geladen werden. ${message}`,
     failed: (message) => `Die Variante konnte nicht gewählt werden. ${message}`,
     regenerateFailed: (message) => `Es konnte nicht neu geantwortet werden. ${message}`,
   },

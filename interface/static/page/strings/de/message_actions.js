@@ -21,4 +21,14 @@ export const messageActionStrings = fill(english, {
     copyReferences: 'Verweise kopieren',
     clear: 'Auswahl aufheben',
   },
+
+  compare: {
+    title: (n) => `${count(n, 'Antwort', 'Antworten')} auf dieselbe Frage`,
+    list: 'Die Antworten',
+    place: (number, total) => `${number} von ${total}`,
+    shown: 'steht in der Unterhaltung',
+    use: 'Diese verwenden',
+    empty: 'Sie sagt nichts.',
+    close: 'Schließen',
+  },
 });

@@ -29,6 +29,8 @@ export const shareStrings = fill(english, {
     link: 'Link',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    made: 'Der Link ist erstellt und kopiert.',
+    notCopied: 'Der Link ist erstellt. Dieser Browser hat ihn nicht von selbst kopieren lassen: Er ist oben markiert, kopiere ihn von dort.',
     open: 'Öffnen',
     since: (moment, n) => `Er zeigt ${messages(n)}, wie sie am ${moment} waren.`,
     unknown: 'Der Link funktioniert, aber dieser Server kann ihn nicht mehr zeigen, da sein geheimer Schlüssel geändert wurde. „Momentaufnahme erneuern“ legt einen neuen an.',

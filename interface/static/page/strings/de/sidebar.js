@@ -11,6 +11,19 @@ export const sidebarStrings = fill(english, {
     export: 'Exportieren',
     stopKeeping: 'Nicht mehr speichern',
     keep: 'Wieder speichern',
+    tagsMany: (n) => `Schlagwörter von ${number(n)} Unterhaltungen …`,
+  },
+
+  tags: {
+    title: (n) => `Schlagwörter von ${count(n, 'Unterhaltung', 'Unterhaltungen')}`,
+    list: 'Schlagwörter',
+    some: (n, total) => `${number(n)} von ${number(total)}`,
+    label: 'Weitere Schlagwörter',
+    hint: 'Die Eingabetaste fügt das Geschriebene hinzu; mehrere mit Kommas dazwischen.',
+    add: 'Hinzufügen',
+    added: (tags) => `Hinzugefügt: ${tags}`,
+    done: (n) => `Schlagwörter von ${count(n, 'Unterhaltung', 'Unterhaltungen')} geändert`,
+    full: 'Vielleicht gibt es sie nicht mehr, oder sie haben schon so viele Schlagwörter wie möglich.',
   },
 
   many: {

@@ -1,5 +1,7 @@
 /** What the administration of the server says, and what a person is told of their own use. */
 
+import { count, number } from './count.js';
+
 export const administrationStrings = {
   use: {
     of: (amount, most) => `${amount} of ${most}`,
@@ -82,7 +84,23 @@ export const administrationStrings = {
     none: 'Nothing of this kind was done.',
     more: 'Show earlier ones',
     doors: { page: 'by the page', token: 'by a token', 'command line': 'command line' },
-    detail: (name, values) => `${name}: ${values.join(' → ')}`,
+    detail: (name, value) => `${name}: ${value}`,
+    anybody: 'for anybody',
+    erased: (id) => `an account that was erased (${id})`,
+    usual: 'as for everybody',
+    role: { administrator: 'as administrator', member: 'as member' },
+    because: { invitation: 'by an invitation', provider: 'by logging in at the provider', groups: 'by groups at the provider' },
+    named: (name) => `“${name}”`,
+    readOnly: 'may only read',
+    writing: 'may read and change',
+    issuer: (issuer) => `provider ${issuer}`,
+    uses: (n) => (n === 1 ? 'can be used once' : `can be used ${number(n)} times`),
+    validFor: (n) => `valid for ${count(n, 'day', 'days')}`,
+    olderThan: (n) => `older than ${count(n, 'day', 'days')}`,
+    backup: (time) => `as of ${time}`,
+    memories: (n) => count(n, 'memory', 'memories'),
+    changes: (n) => `${count(n, 'change', 'changes')} can’t be undone any more`,
+    rows: (n) => count(n, 'row', 'rows'),
     acts: {
       account_made: 'Account created',
       account_disabled: 'Account disabled',

@@ -131,6 +131,8 @@ export const strings = {
     place: (number, total) => `${number}/${total}`,
     previous: 'Previous variant',
     next: 'Next variant',
+    compare: 'Compare side by side',
+    compareFailed: (message) => `The answers could not be loaded. ${message}`,
     failed: (message) => `The variant could not be chosen. ${message}`,
     regenerateFailed: (message) => `The answer could not be made again. ${message}`,
   },

@@ -21,4 +21,14 @@ export const messageActionStrings = {
     copyReferences: 'Copy references',
     clear: 'Clear selection',
   },
+
+  compare: {
+    title: (n) => `${count(n, 'answer', 'answers')} to the same question`,
+    list: 'The answers',
+    place: (number, total) => `${number} of ${total}`,
+    shown: 'shown in the conversation',
+    use: 'Use this one',
+    empty: 'It says nothing.',
+    close: 'Close',
+  },
 };

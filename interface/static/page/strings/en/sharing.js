@@ -28,6 +28,8 @@ export const shareStrings = {
     link: 'Link',
     copy: 'Copy',
     copied: 'Copied',
+    made: 'The link was made and copied.',
+    notCopied: 'The link was made. This browser did not let it be copied by itself: it is selected above, copy it from there.',
     open: 'Open',
     since: (moment, n) => `It shows ${messages(n)}, as they were on ${moment}.`,
     unknown: 'The link works, but this server can’t show it again, since its secret key was changed. “Update snapshot” makes a new one.',

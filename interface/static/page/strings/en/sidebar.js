@@ -10,6 +10,19 @@ export const sidebarStrings = {
     export: 'Export',
     stopKeeping: 'Toggle Stateless',
     keep: 'Toggle Stateless (on)',
+    tagsMany: (n) => `Tags of ${number(n)} conversations…`,
+  },
+
+  tags: {
+    title: (n) => `Tags of ${conversations(n)}`,
+    list: 'Tags',
+    some: (n, total) => `${number(n)} of ${number(total)}`,
+    label: 'More tags',
+    hint: 'Enter adds what is written; of several, with commas between.',
+    add: 'Add',
+    added: (tags) => `Added: ${tags}`,
+    done: (n) => `Changed the tags of ${conversations(n)}`,
+    full: 'They may be gone, or have as many tags as a conversation can have.',
   },
 
   many: {

@@ -1,5 +1,6 @@
 import { administrationStrings as english } from '../en/administration.js';
 import { fill } from '../fill.js';
+import { count, number } from './count.js';
 
 export const administrationStrings = fill(english, {
   use: {
@@ -83,7 +84,23 @@ export const administrationStrings = fill(english, {
     none: 'No se ha hecho nada así.',
     more: 'Mostrar anteriores',
     doors: { page: 'por la página', token: 'por un token', 'command line': 'línea de órdenes' },
-    detail: (name, values) => `${name}: ${values.join(' → ')}`,
+    detail: (name, value) => `${name}: ${value}`,
+    anybody: 'para cualquiera',
+    erased: (id) => `una cuenta eliminada (${id})`,
+    usual: 'como para todos',
+    role: { administrator: 'como administrador', member: 'como miembro' },
+    because: { invitation: 'por una invitación', provider: 'al entrar por el proveedor', groups: 'por los grupos del proveedor' },
+    named: (name) => `«${name}»`,
+    readOnly: 'solo puede leer',
+    writing: 'puede leer y cambiar',
+    issuer: (issuer) => `proveedor ${issuer}`,
+    uses: (n) => (n === 1 ? 'se puede usar una vez' : `se puede usar ${number(n)} veces`),
+    validFor: (n) => `válida ${count(n, 'día', 'días')}`,
+    olderThan: (n) => `de más de ${count(n, 'día', 'días')}`,
+    backup: (time) => `estado: ${time}`,
+    memories: (n) => count(n, 'recuerdo', 'recuerdos'),
+    changes: (n) => `ya no se pueden deshacer: ${count(n, 'cambio', 'cambios')}`,
+    rows: (n) => count(n, 'fila', 'filas'),
     acts: {
       account_made: 'Cuenta creada',
       account_disabled: 'Cuenta bloqueada',

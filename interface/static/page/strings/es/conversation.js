@@ -131,6 +131,8 @@ export const strings = fill(english, {
     place: (number, total) => `${number}/${total}`,
     previous: 'Variante anterior',
     next: 'Variante siguiente',
+    compare: 'Comparar lado a lado',
+    compareFailed: (message) => `No se pudieron cargar las respuestas. ${message}`,
     failed: (message) => `No se pudo elegir la variante. ${message}`,
     regenerateFailed: (message) => `No se pudo responder de nuevo. ${message}`,
   },

@@ -21,4 +21,14 @@ export const messageActionStrings = fill(english, {
     copyReferences: 'Copiar referencias',
     clear: 'Quitar la selección',
   },
+
+  compare: {
+    title: (n) => `${count(n, 'respuesta', 'respuestas')} a la misma pregunta`,
+    list: 'Las respuestas',
+    place: (number, total) => `${number} de ${total}`,
+    shown: 'está en la conversación',
+    use: 'Usar esta',
+    empty: 'No dice nada.',
+    close: 'Cerrar',
+  },
 });

@@ -29,6 +29,8 @@ export const shareStrings = fill(english, {
     link: 'Enlace',
     copy: 'Copiar',
     copied: 'Copiado',
+    made: 'El enlace se creó y se copió.',
+    notCopied: 'El enlace se creó. Este navegador no dejó copiarlo por sí solo: está seleccionado arriba; cópialo desde ahí.',
     open: 'Abrir',
     since: (moment, n) => `Muestra ${messages(n)}, tal como estaban el ${moment}.`,
     unknown: 'El enlace funciona, pero este servidor ya no puede mostrarlo, porque se cambió su clave secreta. «Actualizar la copia» crea uno nuevo.',

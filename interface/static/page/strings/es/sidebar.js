@@ -11,6 +11,19 @@ export const sidebarStrings = fill(english, {
     export: 'Exportar',
     stopKeeping: 'Dejar de guardar',
     keep: 'Volver a guardar',
+    tagsMany: (n) => `Etiquetas de ${number(n)} conversaciones…`,
+  },
+
+  tags: {
+    title: (n) => `Etiquetas de ${conversations(n)}`,
+    list: 'Etiquetas',
+    some: (n, total) => `${number(n)} de ${number(total)}`,
+    label: 'Más etiquetas',
+    hint: 'Intro añade lo escrito; si son varias, con comas en medio.',
+    add: 'Añadir',
+    added: (tags) => `Se añadió: ${tags}`,
+    done: (n) => `Se cambiaron las etiquetas de ${conversations(n)}`,
+    full: 'Quizá ya no existan, o tengan tantas etiquetas como puede tener una conversación.',
   },
 
   many: {

@@ -1,5 +1,6 @@
 import { administrationStrings as english } from '../en/administration.js';
 import { fill } from '../fill.js';
+import { number } from './count.js';
 
 export const administrationStrings = fill(english, {
   use: {
@@ -83,7 +84,23 @@ export const administrationStrings = fill(english, {
     none: '没有这样的操作。',
     more: '显示更早的',
     doors: { page: '通过页面', token: '通过令牌', 'command line': '命令行' },
-    detail: (name, values) => `${name}：${values.join(' → ')}`,
+    detail: (name, value) => `${name}：${value}`,
+    anybody: '任何人可用',
+    erased: (id) => `已删除的账户（${id}）`,
+    usual: '与所有人相同',
+    role: { administrator: '身份：管理员', member: '身份：成员' },
+    because: { invitation: '通过邀请', provider: '通过提供方登录', groups: '依据提供方的群组' },
+    named: (name) => `“${name}”`,
+    readOnly: '只能读取',
+    writing: '可以读取和更改',
+    issuer: (issuer) => `提供方 ${issuer}`,
+    uses: (n) => `可使用 ${number(n)} 次`,
+    validFor: (n) => `有效期 ${number(n)} 天`,
+    olderThan: (n) => `${number(n)} 天以前的`,
+    backup: (time) => `截至 ${time}`,
+    memories: (n) => `${number(n)} 条记忆`,
+    changes: (n) => `${number(n)} 处更改无法再撤销`,
+    rows: (n) => `${number(n)} 行`,
     acts: {
       account_made: '创建账户',
       account_disabled: '停用账户',

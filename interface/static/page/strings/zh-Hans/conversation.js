@@ -131,6 +131,8 @@ export const strings = fill(english, {
     place: (number, total) => `${number}/${total}`,
     previous: '上一个变体',
     next: '下一个变体',
+    compare: '并排比较',
+    compareFailed: (message) => `无法加载这些回答。${message}`,
     failed: (message) => `无法选择变体。${message}`,
     regenerateFailed: (message) => `无法重新回答。${message}`,
   },

@@ -21,4 +21,14 @@ export const messageActionStrings = fill(english, {
     copyReferences: '复制引用',
     clear: '清除选择',
   },
+
+  compare: {
+    title: (n) => `对同一问题的 ${number(n)} 个回答`,
+    list: '这些回答',
+    place: (number, total) => `第 ${number} 个，共 ${total} 个`,
+    shown: '当前显示在对话中',
+    use: '使用这个',
+    empty: '没有内容。',
+    close: '关闭',
+  },
 });

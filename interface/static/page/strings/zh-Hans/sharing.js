@@ -29,6 +29,8 @@ export const shareStrings = fill(english, {
     link: '链接',
     copy: '复制',
     copied: '已复制',
+    made: '链接已创建并复制。',
+    notCopied: '链接已创建。此浏览器不允许自动复制：链接已在上方选中，请从那里复制。',
     open: '打开',
     since: (moment, n) => `显示 ${messages(n)}，为 ${moment} 时的内容。`,
     unknown: '链接有效，但由于服务器的密钥已更改，无法再次显示它。“更新快照”会生成一个新的链接。',

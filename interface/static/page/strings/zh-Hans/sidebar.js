@@ -9,6 +9,19 @@ export const sidebarStrings = fill(english, {
     export: '导出',
     stopKeeping: '停止保存',
     keep: '恢复保存',
+    tagsMany: (n) => `${number(n)} 个对话的标签…`,
+  },
+
+  tags: {
+    title: (n) => `${number(n)} 个对话的标签`,
+    list: '标签',
+    some: (n, total) => `${number(total)} 个中的 ${number(n)} 个`,
+    label: '更多标签',
+    hint: '按回车键添加所写的内容；多个标签用逗号分隔。',
+    add: '添加',
+    added: (tags) => `已添加：${tags}`,
+    done: (n) => `已更改 ${number(n)} 个对话的标签`,
+    full: '它们可能已不存在，或标签数量已达上限。',
   },
 
   many: {

@@ -1,5 +1,6 @@
 /**
  * Keeps what is typed into the fields of a form until it is saved or given up: over a reload, a closed tab and a browser that is killed.
+ * What was stored elsewhere and is shown in the place of what was typed can be changed, too, and that is kept beside it.
  *
  * @param {import('../../core/browser_storage/kept.js').Kept} kept
  * @param {string} id of the form
@@ -14,15 +15,47 @@ export function keepFields(kept, id, fields) {
   /** Whether something was typed here. What another tab keeps of the same form is its own. */
   let isTyped = false;
 
+  /** The entry of what shown values were changed to: of each field `{text, isShown}`, null where there is none. */
+  const besideId = `${id}:beside`;
+
+  function readBeside() {
+    return fields.map(({ value }, position) => {
+      if (!aside.has(position)) return changed.has(position) ? { text: changed.get(position), isShown: false } : null;
+      return value === stored[position] ? null : { text: value, isShown: true };
+    });
+  }
+
+  function keepAs(entry, value) {
+    if (value || kept.get('form', entry)) kept.set('form', entry, value);
+  }
+
   function drop() {
     isTyped = false;
-    if (kept.get('form', id)) kept.set('form', id, null);
+    keepAs(id, null);
+    keepAs(besideId, null);
   }
 
   function keep() {
     if (!isTyped) return;
-    if (read().every((text, position) => text === stored[position])) drop();
-    else kept.set('form', id, read());
+    if (read().every((text, position) => text === stored[position])) {
+      drop();
+      return;
+    }
+    keepAs(id, read());
+    const beside = readBeside();
+    keepAs(besideId, beside.some(Boolean) ? beside : null);
+  }
+
+  /** Brings back what shown values were changed to. */
+  function restoreBeside() {
+    kept.get('form', besideId)?.forEach((beside, position) => {
+      if (!beside) return;
+      if (!beside.isShown) changed.set(position, beside.text);
+      else {
+        aside.set(position, fields[position].value);
+        fields[position].value = beside.text;
+      }
+    });
   }
 
   function keepTyped() {
@@ -40,6 +73,7 @@ export function keepFields(kept, id, fields) {
         fields[position].value = text;
       });
       isTyped = typed !== null;
+      if (isTyped) restoreBeside();
       return isTyped;
     },
     /** These values are stored now; what was typed meanwhile is not. @param {string[]} values */
@@ -77,6 +111,8 @@ export function keepFields(kept, id, fields) {
     },
     /** Whether a field shows what is stored in the place of what was typed. */
     isSwapped: (position) => aside.has(position),
+    /** Whether something else than what was typed was changed and is not saved, shown or not. */
+    hasBeside: (position) => aside.has(position) || changed.has(position),
     drop,
   };
 }
