@@ -16,6 +16,7 @@ from chat.context.activities import activity_block
 from chat.context.gather import GatheredContext, fitted, gather, stored_scope
 from chat.context.kinds import ReferenceScope
 from chat.context.memories import KnowledgeRequest
+from chat.exchange.documents import wikilinks_of
 from chat.exchange.files import AttachedFiles, PictureRoom, files_attached_to, with_files
 from chat.exchange.ports import ConversationLoader, TurnServices
 from chat.exchange.report import GIVEN, ReportEntry
@@ -27,6 +28,7 @@ from chat.prompting.options import AnswerOptions, Preferences, answer_options, p
 from chat.prompting.prompt import ContextBlock, build_prompt, context_chars, template
 from chat.turns.accept import chosen_model, model_or_main
 from chat.turns.steps import asked_for_hidden, cited_entries
+from conversation_reference_utils import parse_references
 from database.activities.reading import MESSAGE, Activity
 from database.agents.repository import Agent
 from database.conversations.repository import get_conversation
@@ -191,7 +193,8 @@ class Replier:
         """What the text of a message refers to, word for word: documents, too, since no tool opens them here."""
         text = activity.text or ""
         follows_links = "[[" in text and tracks_documents(self._asked_with(activity), self.services)
-        names, claim_ids = named_references({}, text, documents=follows_links)
+        links = wikilinks_of(text) if follows_links else []
+        names, claim_ids = named_references({}, parse_references(text), links=links)
         if not (names or claim_ids):
             return GatheredContext()
         return gather(names, scope=self._scope(activity, room), request=KnowledgeRequest(claim_ids=claim_ids))

@@ -78,10 +78,10 @@ class Turn:
     """A question that was accepted, and the answer as it grows.
 
     clean_text: the text without its references, for searches. references: friendly ids without "@", as typed: those the
-    client named, then those found in the text, then the wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents:
-    the latest ones of the conversation. preferences: what the person wants models to know of them. summary: the
-    running summary, as far as it tells of what came before the question. history: the newest messages before the
-    question, oldest first. thread: what else belongs to the thread of the question. files: what is attached to it.
+    client named, then those found in the text, then the wikilinks of the text with their brackets. named_documents:
+    the documents that these lead to. earlier_documents: the latest ones of the conversation. preferences: what the
+    person wants models to know of them. summary: the running summary, as far as it tells of what came before the
+    question. history: the newest messages before the question, oldest first. thread: what else belongs to the thread of the question. files: what is attached to it.
     has_own_model: the model is the one that the conversation has chosen. options: of the conversation, replaced by
     those of the question. notice: what the person ought to know of this choice. continued: what the answer said
     before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
