@@ -77,25 +77,26 @@ class Answerer:
 class Turn:
     """A question that was accepted, and the answer as it grows.
 
-    clean_text: the text without its references, for searches. references: friendly ids without "@", as typed: those the
-    client named, then those found in the text, then the wikilinks of the text with their brackets. named_documents:
-    the documents that these lead to. earlier_documents: the latest ones of the conversation. preferences: what the
-    person wants models to know of them. summary: the running summary, as far as it tells of what came before the
-    question. history: the newest messages before the question, oldest first. thread: what else belongs to the thread of the question. files: what is attached to it.
-    has_own_model: the model is the one that the conversation has chosen. options: of the conversation, replaced by
-    those of the question. notice: what the person ought to know of this choice. continued: what the answer said
-    before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
-    is_decided: it goes on after the person decided on its calls. parts: what the answer has beside its words.
-    documents: those of the vault that the answer rests on. cited: what its words refer to, as entries of a report.
-    status: the answer's, as it will be stored. flush: where a server runs the turn, waits until its events are stored;
-    False where they could not be. writes: what is stored together with the next event, and shown by it. finished: the
-    answer is stored with its status. answer_id, answer_short_id: the ids of the answer that is being written.
-    user_email, conversation_id: whose turn it is, and where. database: None for a bundle beside which there is
-    none. has_agents: the person has made agents, which is looked up only for a model that calls tools. answerers:
-    those who answer instead of the conversation's own model, in order. answering: which of them does. given: what
-    others have answered to the question before. title: the task that makes the title of a new conversation; title_due:
-    when it is made at the latest, None before anything was answered. is_of_model: a model wrote the question, to an
-    agent: what the person hid from models stays hidden.
+    clean_text: the text without its references, for searches. references: friendly ids without "@", as typed: those
+    the client named, then those found in the text, then the wikilinks of the text with their brackets.
+    named_documents: the documents that these lead to. earlier_documents: the latest ones of the conversation.
+    preferences: what the person wants models to know of them. summary: the running summary, as far as it tells of
+    what came before the question. history: the newest messages before the question, oldest first. thread: what else
+    belongs to the thread of the question. files: what is attached to it. has_own_model: the model is the one that
+    the conversation has chosen. options: of the conversation, replaced by those of the question. notice: what the
+    person ought to know of this choice. continued: what the answer said before it goes on. called_before: what
+    later turns are told of the calls that it made before, "" for none. is_decided: it goes on after the person
+    decided on its calls. parts: what the answer has beside its words. documents: those of the vault that the answer
+    rests on. cited: what its words refer to, as entries of a report. status: the answer's, as it will be stored.
+    flush: where a server runs the turn, waits until its events are stored; False where they could not be. writes:
+    what is stored together with the next event, and shown by it. finished: the answer is stored with its status.
+    answer_id, answer_short_id: the ids of the answer that is being written. user_email, conversation_id: whose turn
+    it is, and where. database: None for a bundle beside which there is none. has_agents: the person has made
+    agents, which is looked up only for a model that calls tools. answerers: those who answer instead of the
+    conversation's own model, in order. answering: which of them does. given: what others have answered to the
+    question before. title: the task that makes the title of a new conversation; title_due: when it is made at the
+    latest, None before anything was answered. is_of_model: a model wrote the question, to an agent: what the person
+    hid from models stays hidden.
     """
 
     accepted: AcceptedTurn
