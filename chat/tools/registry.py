@@ -186,14 +186,9 @@ def tool(
     needs_agents: bool = False,
     needs_consent: bool = False,
 ) -> Callable[[Callable[..., Result]], Tool]:
-    """Make a tool of a function. on_by_default: None for every tool that only reads.
-
-    Raises TypeError for an `async` function: tools run in threads.
-    """
+    """Make a tool of a function. on_by_default: None for every tool that only reads."""
 
     def decorate(run: Callable[..., Result]) -> Tool:
-        if inspect.iscoroutinefunction(run):
-            raise TypeError(f"the tool {run.__name__} is an async function: a tool is a plain one")
         arguments = _model_of(run)
         description = " ".join((inspect.getdoc(run) or "").partition("\n\n")[0].split())
         return Tool(
@@ -255,7 +250,9 @@ class ToolRegistry:
             self.register(each)
 
     def register(self, new: Tool) -> None:
-        """Add a tool. Raises ValueError where one of its names is taken."""
+        """Add a tool. Raises ValueError where one of its names is taken, TypeError for an `async` function."""
+        if inspect.iscoroutinefunction(new.run):
+            raise TypeError(f"{new.name} is an async function: tools are plain ones, which run in threads")
         names = (new.name, *new.aliases)
         taken = [name for name in names if name in self._by_any_name]
         if taken:
@@ -293,6 +290,14 @@ class ToolRegistry:
         if found is None:
             raise ToolNotFoundError(name)
         return found
+
+    def own_names(self, names: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
+        """The names of tools without aliases, each once. known: what may be no tool any more.
+
+        Raises ToolNotFoundError.
+        """
+        gone = {name for name in known if self.find(name) is None}
+        return list(dict.fromkeys(name if name in gone else self.get(name).name for name in names))
 
     def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """The result of a call, which JSON can say. Raises ToolError and the typed errors of the product."""

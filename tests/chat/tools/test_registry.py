@@ -107,7 +107,7 @@ def test_an_async_function_is_no_tool() -> None:
         return {"success": context is not None}
 
     with pytest.raises(TypeError, match="later is an async function"):
-        tool()(later)  # type: ignore[arg-type]
+        ToolRegistry(code_of=code_of).register(tool()(later))  # type: ignore[arg-type]
 
 
 def test_a_name_is_taken_once(few: ToolRegistry) -> None:
