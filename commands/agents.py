@@ -14,6 +14,7 @@ import click
 
 from activity.resolving import find_room
 from chat.exchange.ports import AgentCaller, AgentQuestion
+from chat.tools.registry import ToolRegistry
 from Conversation import Conversation
 from database.agents import repository
 from database.agents.repository import AgentRules
@@ -154,11 +155,17 @@ def _changed(rules: AgentRules, options: dict[str, Any], who: UserScope) -> Agen
         "system_prompt": told,
         "service": options["service"],
         "hourly_limit": options["hourly_limit"],
-        "enabled_tools": list(options["tools"]) or None,
+        "enabled_tools": _tools_of(who).own_names(options["tools"], known=rules.enabled_tools or ()) or None,
         "rules": [] if options["no_rules"] else [_rule(each, who) for each in options["rules"]] or None,
     }
     given = {name: value for name, value in values.items() if value is not None}
     return replace(rules, model=rules.model if model is None else model or None, **given)
+
+
+def _tools_of(who: UserScope) -> ToolRegistry:
+    """The tools that the agents of this person may call."""
+    state = current_state()
+    return state.tools.with_tools(state.tool_servers.tools_of(who["user_email"]))
 
 
 def _rule(text: str, who: UserScope) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from flask.cli import AppGroup
 from activity.recipes.errors import ActivityError, RecipeNotFoundError, UnknownTypeError
 from chat.exchange.errors import TurnError
 from chat.runtime.startup import ServerRunningError
+from chat.tools.registry import ToolError
 from commands.answering_server import ServerRequestError
 from database.accounts.api_tokens import find_token
 from database.accounts.listing import list_accounts
@@ -159,7 +160,7 @@ def errors_as_exit_codes() -> Iterator[None]:
     except (RecipeNotFoundError, UnknownTypeError) as error:
         advice = "`flask --app server recipes list` lists all."
         fail(f"{error.message} {advice}", code=_exit_code(row_of(error).status, error.code))
-    except (StoreError, ActivityError, TurnError, ModelError) as error:
+    except (StoreError, ActivityError, TurnError, ModelError, ToolError) as error:
         code = code_of(error)
         fail(error.message, code=_exit_code(row_of(error).status if code else None, code))
 

@@ -50,7 +50,10 @@ def status(email: str | None) -> None:
 @click.option("--folder", default="", help="The folder of the vault that takes them.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_documents(email: str | None, folder: str, files: tuple[Path, ...]) -> None:
-    """Import Markdown files, and the Markdown files of ZIP archives; no document is replaced."""
+    """Import Markdown files, and the Markdown files of ZIP archives; no document is replaced.
+
+    Exit code 1 where one was refused.
+    """
     with errors_as_exit_codes():
         vault = _vault(email, writes=True)
         with packed_files([(file.name, file.open("rb")) for file in files]) as found:
@@ -58,6 +61,8 @@ def import_documents(email: str | None, folder: str, files: tuple[Path, ...]) ->
     for path, why in report.refused:
         click.echo(f"{path}: {why.message}", err=True)
     click.echo(f"{len(report.imported)} documents were imported, {len(report.unchanged)} were there already.")
+    if report.refused:
+        raise SystemExit(1)
 
 
 def _vault(email: str | None, *, writes: bool = False) -> Vault:

@@ -136,8 +136,8 @@ def _run(job: _Job) -> None:
         return
     try:
         result = job.context.run(job.work)
-    except SystemExit as raised:  # on a loop it would end the server, with the turns of everybody
-        error = RuntimeError(f"a job wanted to end the program, with code {raised.code}")
+    except (SystemExit, KeyboardInterrupt) as raised:  # on a loop it would end the server, with the turns of everybody
+        error = RuntimeError(f"a job wanted to end the program: {raised!r}")
         error.__cause__ = raised
     except BaseException as raised:  # noqa: BLE001 - whoever waits for the job gets it
         error = raised

@@ -10,13 +10,14 @@ Packages add tools under the entry point group `anaphora.tools`: each entry poin
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib.metadata import entry_points
 from typing import Any, get_type_hints
@@ -138,7 +139,7 @@ class Tool:
     off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
     long as any. needs_consent: each call waits for the person, unless they have allowed it for the conversation.
     needs_agents: it asks an agent, so only people who have made one have it on by default. is_remote: it asks another
-    server. Calls that wait for either have threads of their own.
+    server. is_installed: it comes with an installed package. Calls of these three kinds have threads of their own.
     """
 
     name: str
@@ -154,6 +155,7 @@ class Tool:
     needs_consent: bool = False
     needs_agents: bool = False
     is_remote: bool = False
+    is_installed: bool = False
 
     def is_offered(self, *, has_agents: bool) -> bool:
         """Whether the models of a person are offered it who has switched nothing. has_agents: they have made agents."""
@@ -248,7 +250,9 @@ class ToolRegistry:
             self.register(each)
 
     def register(self, new: Tool) -> None:
-        """Add a tool. Raises ValueError where one of its names is taken."""
+        """Add a tool. Raises ValueError where one of its names is taken, TypeError for an `async` function."""
+        if inspect.iscoroutinefunction(new.run):
+            raise TypeError(f"{new.name} is an async function: tools are plain ones, which run in threads")
         names = (new.name, *new.aliases)
         taken = [name for name in names if name in self._by_any_name]
         if taken:
@@ -268,7 +272,7 @@ class ToolRegistry:
         """Add the tools of installed packages; one that fails is logged and left out."""
         for each in entry_points(group=ENTRY_POINTS):
             try:
-                self.register(each.load())
+                self.register(replace(each.load(), is_installed=True))
             except (Exception, SystemExit):
                 log.exception("the tool %s of an installed package can't be used", each.name)
 
@@ -287,6 +291,14 @@ class ToolRegistry:
             raise ToolNotFoundError(name)
         return found
 
+    def own_names(self, names: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
+        """The names of tools without aliases, each once. known: what may be no tool any more.
+
+        Raises ToolNotFoundError.
+        """
+        gone = {name for name in known if self.find(name) is None}
+        return list(dict.fromkeys(name if name in gone else self.get(name).name for name in names))
+
     def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """The result of a call, which JSON can say. Raises ToolError and the typed errors of the product."""
         if not context.user_email:
@@ -300,6 +312,8 @@ class ToolRegistry:
                 return _checked(found.call(context, arguments))
         except SystemExit as error:
             raise ToolFailedError(f"The tool ended with code {error.code} in the place of an answer.") from error
+        except (KeyboardInterrupt, asyncio.CancelledError) as error:  # on a loop these would end a turn, or the server
+            raise ToolFailedError(f"The tool ended with {type(error).__name__} in the place of an answer.") from error
 
     def call(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> Result:
         """`run` that never raises: a failure is `{"success": False, "error": {"code", "message"}}`."""

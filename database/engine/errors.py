@@ -77,7 +77,7 @@ class NotFoundError(StoreError):
     noun = "thing"
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or f"There is no such {self.noun}.")
+        super().__init__(message or f"There is no such {self.noun.replace('_', ' ')}.")
 
 
 class ConversationNotFoundError(NotFoundError):

@@ -77,7 +77,7 @@ class KeptConnections:
             with suppress(IndexError):
                 connection = self._idle.popleft()
                 if connection is not None:
-                    connection.close()
+                    _drop(connection)
                 self._put_back(None)
         self._engine.dispose()
 
@@ -154,7 +154,7 @@ class KeptConnections:
                 return connection
         log.warning("a connection to the store was lost")
         with suppress(*self._errors):
-            connection.close()
+            _drop(connection)
         return None
 
 
@@ -212,6 +212,12 @@ class _Transaction:
             pool._raise_named(failure, self._since)
             if failure is not error:
                 raise failure
+
+
+def _drop(connection: Connection) -> None:
+    """Close a connection without a rollback, which one that was lost would answer with a traceback in the log."""
+    connection.invalidate()
+    connection.close()
 
 
 def _commit(connection: Connection) -> None:

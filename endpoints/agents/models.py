@@ -32,8 +32,8 @@ class AgentBody(Body):
     """An agent. `slug`: what stands behind `@agent_` in messages; empty: derived from the title, or as it was.
 
     `system_prompt`: what it is told; empty: the server's own instructions. `model`: an `id` of `GET /models`; null:
-    that of the conversation. `enabled_tools`: null for those that are on by default. `service`, `rules` and
-    `hourly_limit`: of its inbox.
+    that of the conversation. `enabled_tools`: names of `GET /api/tools`; null for those that are on by default.
+    `service`, `rules` and `hourly_limit`: of its inbox.
     """
 
     title: Annotated[Title, Field(max_length=100)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -16,10 +15,12 @@ from database.engine.errors import ConversationNotFoundError
 from endpoints.http.models import Done
 from endpoints.http.scope import check_model, current_state, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.tools.views import current_tools
 
 from . import models as agent_models
 
 blueprint = Blueprint("agents", __name__)
+_UNUSABLE = ("model_not_allowed", "recipe_not_found", "tool_not_found", "unknown_type")
 
 
 @blueprint.get("/api/agents")
@@ -32,10 +33,11 @@ def list_agents() -> object:
 @blueprint.post("/api/agents")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem, status=HTTPStatus.CREATED)
-@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
+@fails("ambiguous", "conflict", "conversation_not_found", *_UNUSABLE)
 def create_agent(body: agent_models.AgentBody) -> object:
     """A new agent."""
-    return _item(repository.create_agent(**current_user_scope(), rules=_checked_rules(body, known=())))
+    rules = _checked(body, known=AgentRules(title=body.title))
+    return _item(repository.create_agent(**current_user_scope(), rules=rules))
 
 
 @blueprint.get("/api/agents/<agent_id>")
@@ -48,12 +50,12 @@ def get_agent(agent_id: str) -> object:
 @blueprint.put("/api/agents/<agent_id>")
 @takes(agent_models.AgentBody)
 @answers(agent_models.AgentItem)
-@fails("ambiguous", "conflict", "conversation_not_found", "model_not_allowed", "recipe_not_found", "unknown_type")
+@fails("ambiguous", "conflict", "conversation_not_found", *_UNUSABLE)
 def replace_agent(agent_id: str, body: agent_models.AgentBody) -> object:
     """Replace what an agent is; what is left out gets its default, the slug stays."""
     who = current_user_scope()
-    known = repository.get_agent(**who, agent=agent_id).rules
-    return _item(repository.replace_agent(**who, agent=agent_id, rules=_checked_rules(body, known=known)))
+    known = repository.get_agent(**who, agent=agent_id)
+    return _item(repository.replace_agent(**who, agent=agent_id, rules=_checked(body, known=known)))
 
 
 @blueprint.delete("/api/agents/<agent_id>")
@@ -75,22 +77,25 @@ def assign_agent(conversation_id: str, body: agent_models.Assignment) -> object:
     return {"status": "ok", "agent_id": agent and agent.agent_id}
 
 
-def _checked_rules(body: agent_models.AgentBody, *, known: Sequence[Mapping[str, Any]]) -> AgentRules:
-    """What the body says, its rooms by their ids.
+def _checked(body: agent_models.AgentBody, *, known: AgentRules) -> AgentRules:
+    """What the body says, its rooms by their ids and its tools by their own names.
 
-    known: the agent's rules, of which the rooms may be deleted, and the recipes uninstalled. Raises RecipeNotFoundError
-    and UnknownTypeError for other ones.
+    known: what the agent is, of whose rules the rooms may be deleted, and the recipes and tools uninstalled. Raises
+    RecipeNotFoundError, UnknownTypeError and ToolNotFoundError for other ones.
     """
     check_model(body.model)
-    kept = {rule.get("conversation_id") for rule in known} | {None}
-    taken = {(rule.get("recipe"), rule.get("type")) for rule in known}
+    kept = {rule.get("conversation_id") for rule in known.rules} | {None}
+    taken = {(rule.get("recipe"), rule.get("type")) for rule in known.rules}
     rules = [rule.model_dump() for rule in body.rules]
     for rule in rules:
         if (rule["recipe"], rule["type"]) not in taken:
             current_state().recipes.recipe_with(rule["type"], recipe=rule["recipe"])
         if rule["conversation_id"] not in kept:
             rule["conversation_id"] = find_room(rule["conversation_id"], **current_user_scope())
-    return AgentRules(**{**body.model_dump(), "rules": rules})
+    tools = body.enabled_tools
+    if tools is not None:
+        tools = current_tools().own_names(tools, known=known.enabled_tools or ())
+    return AgentRules(**{**body.model_dump(), "rules": rules, "enabled_tools": tools})
 
 
 def _item(agent: Agent) -> dict[str, Any]:

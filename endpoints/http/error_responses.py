@@ -29,6 +29,7 @@ Details = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 USER_HEADER = "X-Anaphora-User"
 _SHOWN_TO_PEOPLE = frozenset({"auth", "one_time_links", "openid", "pages", "shared_chats"})
 _OBJECTS = frozenset({"dict_type", "mapping_type", "model_attributes_type", "model_type"})
+_LENGTHS = {"too_short": ("least", "min_length"), "too_long": ("most", "max_length")}
 _MOST_REASONS = 3
 _LONGEST_REASONS = 600
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
@@ -149,14 +150,19 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
     Without the input: a response must not echo what was sent, such as a password.
     """
-    items = error.errors(include_url=False, include_input=False, include_context=False)
+    items = error.errors(include_url=False, include_input=False)
     return [{"loc": list(item["loc"]), "msg": _reason(item), "type": item["type"]} for item in items]
 
 
 def _reason(item: Mapping[str, Any]) -> str:
     if item["type"] in _OBJECTS:
         return "has to be a JSON object" if item["loc"] else "the body has to be a JSON object"
-    return str(item["msg"]).removeprefix("Value error, ")
+    told = str(item["msg"])
+    if item["type"] in _LENGTHS and told.startswith("Value "):  # a text whose length is counted after our own checks
+        least_or_most, bound = _LENGTHS[item["type"]]
+        number = item["ctx"][bound]
+        return f"String should have at {least_or_most} {number} character{'' if number == 1 else 's'}"
+    return told.removeprefix("Value error, ")
 
 
 def _message(error: Exception) -> str:

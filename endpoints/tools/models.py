@@ -16,7 +16,10 @@ class Arguments(RootModel[JsonObject]):
 
 
 class ToolItem(Shape):
-    """A tool. `parameters` is the JSON Schema of its arguments; `reads_only`: it changes nothing."""
+    """A tool. `parameters` is the JSON Schema of its arguments; `reads_only`: it changes nothing.
+
+    `needs_consent`: models call it once the person has agreed; programs can't call it.
+    """
 
     name: str
     description: str
@@ -24,3 +27,4 @@ class ToolItem(Shape):
     aliases: list[str]
     reads_only: bool
     on_by_default: bool
+    needs_consent: bool

@@ -22,7 +22,7 @@ _DOCUMENT = ("path_refused", "quota_exceeded", "too_large", "vault_read_only", "
 @blueprint.get("/api/tools")
 @answers(list[tool_models.ToolItem])
 def list_tools() -> object:
-    """The tools that can be called, by name. `on_by_default`: models are offered it in your conversations."""
+    """The tools by name. `on_by_default`: models are offered it in your conversations."""
     registry, agents = current_tools(), current_state().services.agents
     has_agents = agents is not None and agents.has_agents(current_user_email())
     return [
@@ -33,6 +33,7 @@ def list_tools() -> object:
             "aliases": list(tool.aliases),
             "reads_only": tool.reads_only,
             "on_by_default": tool.is_offered(has_agents=has_agents),
+            "needs_consent": tool.needs_consent,
         }
         for tool in map(registry.get, registry.names())
     ]

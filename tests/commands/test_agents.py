@@ -68,6 +68,7 @@ def test_an_agent_is_made_listed_changed_and_deleted(run: Run, tmp_path: Path) -
         (("update", "nobody", "--title", "x"), "There is no such agent."),
         (("delete", "global_assistant"), "Everybody has the Global Assistant"),
         (("create", "--title", "x", "--model", "no such"), "no such"),
+        (("create", "--title", "x", "--tool", "fly"), "There is no tool “fly”."),
         (("list", "--email", "nobody@example.org"), "There is no account nobody@example.org."),
     ],
 )

@@ -52,4 +52,9 @@ def test_files_are_imported_where_the_vault_may_be_written(run, tmp_path):
     assert "can only be read" in refused.output
     done = run("import", "--email", "eve@example.org", "--folder", "in", str(tmp_path / "b.md"))
     assert "1 documents were imported" in done.output
+    tmp_path.joinpath("c.png").write_bytes(b"no text")
+    half = run("import", "--email", "eve@example.org", str(tmp_path / "b.md"), str(tmp_path / "c.png"))
+    assert half.exit_code == 1
+    assert "c.png: " in half.output
+    assert "1 documents were imported" in half.output
     assert run("index", "--email", "nobody@example.org").exit_code == 3

@@ -54,6 +54,8 @@ _ANSWERLESS = say("tools_only")
 _NO_ARGUMENTS = (
     f"The arguments are no JSON object, have a NUL character, or are nested more than {DEEPEST_JSON} levels deep."
 )
+_LONGEST_SHOWN = 200
+"""Of arguments that are none, in characters."""
 _LEVELS_OF_PROPOSAL = 4
 """The arguments of a call that waits for consent lie so deep within its result."""
 
@@ -315,7 +317,8 @@ class _Calls:
         if tool is None or tool.name not in self.tools:
             return failure("tool_not_found", f"There is no tool “{name[:100]}”. There are: {', '.join(self.tools)}.")
         if arguments is None:
-            return failure("bad_request", _NO_ARGUMENTS)
+            given = function["arguments"].replace("\0", "\ufffd")[:_LONGEST_SHOWN]
+            return failure("bad_request", f"{_NO_ARGUMENTS} They were: {given}")
         seconds, stop = tool.seconds or self.seconds, Stop()
         context = self._context(stop, has_consent=self._has_consent(tool, function))
         if tool.needs_consent and not context.has_consent:

@@ -12,9 +12,12 @@ from chat.tools.registry import Tool
 _OWN = "tool-call"
 _REMOTE = "remote-tool-call"
 """Calls that wait for other servers: those that hang hold up no tool of ours."""
+_INSTALLED = "tool-call-of-"
+"""And the name of a tool that comes with a package: each such tool holds up itself alone."""
 _ASKING = "question-to-agent"
 """Questions to agents, which wait for as long as an answer takes: a thread for each that `AgentDesk` lets wait."""
 _COUNTS = {_OWN: 8, _REMOTE: 32, _ASKING: 32}
+_COUNT_OF_INSTALLED = 8
 
 
 def own_threads() -> WorkerThreads:
@@ -26,12 +29,14 @@ def threads_of(tool: Tool) -> WorkerThreads:
     """Those in which the calls of `tool` run."""
     if tool.needs_agents:
         return _threads(_ASKING)
+    if tool.is_installed:
+        return _threads(f"{_INSTALLED}{tool.name}")
     return _threads(_REMOTE if tool.is_remote else _OWN)
 
 
 @cache
 def _threads(name: str) -> WorkerThreads:
-    return WorkerThreads(_COUNTS[name], name=name)
+    return WorkerThreads(_COUNTS.get(name, _COUNT_OF_INSTALLED), name=name)
 
 
 class Stop:

@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from chat.processes.threads import WorkerThreads
 
 
-def test_a_job_that_wants_to_end_the_program_fails_alone() -> None:
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("job", "told"), [(partial(sys.exit, 3), "3"), (interrupted, "KeyboardInterrupt")])
+def test_a_job_that_wants_to_end_the_program_fails_alone(job: Callable[[], None], told: str) -> None:
     threads = WorkerThreads(1, name="tried")
 
     async def ask() -> str:
-        with pytest.raises(RuntimeError, match="code 3"):
-            await threads.on_loop(lambda: sys.exit(3))
+        with pytest.raises(RuntimeError, match=f"end the program: .*{told}"):
+            await threads.on_loop(job)
         return await threads.on_loop(lambda: "still here")
 
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -87,6 +88,28 @@ def test_a_tool_that_ends_the_program_ends_its_call_alone(context: Callable[...,
     assert "code 3" in told["error"]["message"]
 
 
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, asyncio.CancelledError])
+def test_a_tool_that_raises_what_ends_a_loop_ends_its_call_alone(
+    context: Callable[..., ToolContext], ending: type[BaseException]
+) -> None:
+    def leave(_context: ToolContext) -> dict[str, Any]:
+        raise ending
+
+    found = ToolRegistry([Tool(name="leave", description="", parameters={}, run=leave)], code_of=code_of)
+    told = found.call("leave", {}, context())
+    assert told["error"]["code"] == "tool_failed"
+    assert ending.__name__ in told["error"]["message"]
+
+
+def test_an_async_function_is_no_tool() -> None:
+    async def later(context: ToolContext) -> dict[str, Any]:
+        """Answer later."""
+        return {"success": context is not None}
+
+    with pytest.raises(TypeError, match="later is an async function"):
+        ToolRegistry(code_of=code_of).register(tool()(later))  # type: ignore[arg-type]
+
+
 def test_a_name_is_taken_once(few: ToolRegistry) -> None:
     with pytest.raises(ValueError, match="plus"):
         few.register(Tool(name="plus", description="", parameters={}, run=lambda _: {}))
@@ -104,6 +127,7 @@ def test_packages_add_tools_and_a_broken_one_is_left_out(
     found.register_installed()
     assert found.names() == ["add"]
     assert found.call("add", {"first": 2}, context())["sum"] == 3
+    assert found.get("add").is_installed
 
 
 def test_a_call_of_a_person_comes_through_no_agent(context: Callable[..., ToolContext]) -> None:

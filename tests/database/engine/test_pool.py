@@ -52,11 +52,22 @@ def test_what_raises_takes_all_of_its_transaction_back_and_nothing_of_the_next(c
     assert notes(connections) == ["first", "first again", "second", "second again"]
 
 
-def test_a_connection_that_broke_is_replaced(connections: KeptConnections) -> None:
+def test_a_connection_that_broke_is_replaced(connections: KeptConnections, caplog: pytest.LogCaptureFixture) -> None:
     write(connections, "first")
     with pytest.raises(ValueError, match="torn"):
         tear(connections)
     assert notes(connections) == ["first", "first again"]
+    assert caplog.messages == ["a connection to the store was lost"]  # and no traceback of SQLAlchemy's
+
+
+def test_a_connection_that_broke_while_it_was_idle_is_closed_in_silence(
+    connections: KeptConnections, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connections.transaction() as connection:
+        driver = connection.connection.driver_connection
+    driver.close()  # type: ignore[union-attr]
+    connections.close()
+    assert caplog.messages == []
 
 
 def test_who_waits_too_long_for_a_connection_is_told_to_come_again(

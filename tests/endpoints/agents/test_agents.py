@@ -52,6 +52,19 @@ def test_everybody_has_a_global_assistant_that_stays(ada: Person, eve: Person) -
     assert told(ada.put(path, json={"title": "Jarvis"}), AgentItem).slug == "global_assistant"
 
 
+def test_tools_of_an_agent_are_named_as_they_are_called(ada: Person, settings: Settings) -> None:
+    made = make(ada, title="Flora", enabled_tools=["read_page", "read_document", "find_excerpts"])
+    assert made.enabled_tools == ["read_document", "find_excerpts"]
+    mistyped = {"title": "Flora", "enabled_tools": ["fly"]}
+    path = f"/api/agents/{made.agent_id}"
+    assert refused(ada.post("/api/agents", json=mistyped)) == (404, "tool_not_found")
+    assert refused(ada.put(path, json=mistyped)) == (404, "tool_not_found")
+    own = {"database": open_store(settings.users_dir), "user_email": ada.email}
+    of_a_gone_package = repository.AgentRules(title="Flora", enabled_tools=["fly"])
+    repository.replace_agent(**own, agent=made.agent_id, rules=of_a_gone_package)
+    assert told(ada.put(path, json=mistyped | {"title": "F"}), AgentItem).enabled_tools == ["fly"]
+
+
 def test_an_agent_is_made_changed_and_deleted(ada: Person) -> None:
     made = make(ada, **BOTANIST)
     assert made.model_dump(include=set(BOTANIST)) == BOTANIST

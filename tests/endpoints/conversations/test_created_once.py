@@ -24,6 +24,12 @@ def listed(person: Person) -> list[str]:
     return [one["conversation_id"] for one in person.get("/list_conversation_by_user/assistant").json]
 
 
+def test_it_is_created_without_the_last_slash_too(ada: Person) -> None:
+    made = create(ada, "create_conversation/assistant")
+    assert made.status_code == 201
+    assert create(ada).json["conversation_id"] == made.json["conversation_id"]
+
+
 @pytest.mark.parametrize("place", ["default", "workspace"])
 def test_created_again_it_is_the_same_conversation_as_it_is_now(place: str, ada: Person) -> None:
     kind = "create_conversation/assistant/"

@@ -31,6 +31,7 @@ PACKAGES = (
 FOR_PROGRAMS = {
     "'The answer has been closed by another process.'",
     "f'The tool ended with code {error.code} in the place of an answer.'",
+    "f'The tool ended with {type(error).__name__} in the place of an answer.'",
     "f'{self._model} answered vectors of several lengths, or of none'",
     "\"A domain is a word of letters, digits, '-' and '_'.\"",
     '"A token can\'t change roles."',

@@ -93,6 +93,9 @@ def test_a_message_that_replies_to_nothing_is_refused_with_a_code_that_is_descri
     [
         ({"messageText": "Hello", "options": {"temperature": 9}}, "options.temperature: Input should be less than or"),
         ({"messageText": "Hello", "client_message_id": ""}, "client_message_id: "),
+        ({"messageText": "Hello", "files": [""]}, "files.0: String should have at least 1 character."),
+        ({"messageText": "Hello", "files": ["x" * 401]}, "files.0: String should have at most 400 characters."),
+        ({"messageText": "Hello", "files": ["x"] * 1_000}, "files: List should have at most "),
         ([], "the body has to be a JSON object."),
         ("Hello", "the body has to be a JSON object."),
     ],

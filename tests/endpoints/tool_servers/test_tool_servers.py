@@ -280,6 +280,7 @@ def test_a_new_address_has_neither_the_key_nor_the_consent_of_the_old_one(
     assert not any(each["name"].startswith("rude__") for each in ada.get("/api/tools").json)
     assert ada.delete(f"{ADDRESS}/rude").status_code == 200
     assert (allowed(), refused(ada.delete(f"{ADDRESS}/rude"))) == ([], (404, "tool_server_not_found"))
+    assert ada.delete(f"{ADDRESS}/rude").json["message"] == "There is no such tool server."
     assert SECRET not in "".join(file.read_text() for file in settings.data_dir.glob("mcp_servers_of_people/*"))
 
 

@@ -219,6 +219,13 @@ def test_what_can_not_be_called_is_an_error_that_the_model_sees(
     assert joined(events) == "I could not."
 
 
+def test_arguments_that_are_no_json_are_shown(talk: Talk, models: Models) -> None:
+    model = models(Reply(calling(("echo", '{"word": oh\0')), finish_reason="tool_calls"), Reply("I could not."))
+    talk.say(talk.new(), "Try it now")
+    (result,) = results_in(model)
+    assert result["error"]["message"].endswith(' They were: {"word": oh\ufffd')
+
+
 @pytest.mark.parametrize(
     "result",
     [

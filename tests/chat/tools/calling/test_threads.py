@@ -20,3 +20,10 @@ def test_questions_to_agents_and_calls_of_other_servers_take_no_thread_of_other_
 
 def test_there_is_a_thread_for_each_question_that_may_wait() -> None:
     assert threads_of(ask_agent)._count == asking._AT_ONCE
+
+
+def test_a_tool_of_a_package_that_hangs_holds_up_no_other() -> None:
+    others = list(map(all_tools(code_of=code_of).get, all_tools(code_of=code_of).names()))[:2]
+    one, another = (threads_of(replace(each, is_installed=True)) for each in others)
+    assert len({one, another, own_threads()}) == 3
+    assert threads_of(replace(others[0], is_installed=True)) is one
