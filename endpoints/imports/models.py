@@ -64,11 +64,12 @@ class ImportItem(Shape):
 
 
 class ConversationOfFile(Shape):
-    """A conversation in the file, by the source's id."""
+    """A conversation in the file, by the source's id. `created_at`: null where it is not known before the import."""
 
     id: str
     title: str
     messages: int
+    created_at: str | None
 
 
 class Failure(Shape):

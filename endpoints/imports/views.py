@@ -171,7 +171,7 @@ def _details(which: Import) -> dict[str, Any]:
         **_item(which),
         "vectors_left": _vectors_left(),
         "to_learn_from": documents_to_learn_from(which, vaults=current_state().vaults),
-        "titles": which.titles,
+        "titles": [{"created_at": None, **each} for each in which.titles],
         "failures": _told(which.failures),
         "kept": _told(which.kept),
     }

@@ -12,6 +12,7 @@ from portability.importers.reading.imported import (
     FailedItem,
     ImportedAttachment,
     ImportedConversation,
+    ImportedDocument,
     ImportedItem,
     ImportedToolCall,
     form_of,
@@ -19,6 +20,7 @@ from portability.importers.reading.imported import (
 from sentences import say
 
 from .reading.json_conversations import first_items, read_conversations
+from .reading.known_of_person import SETTINGS, KnownOfPerson
 from .reading.message_tree import Node, message_tree
 from .reading.values import (
     id_of,
@@ -33,6 +35,7 @@ from .reading.values import (
     text_of,
     time_of,
 )
+from .reading.written_texts import written_text
 
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")
 _ASSET = re.compile(r"file[-_][A-Za-z0-9]+")
@@ -40,7 +43,9 @@ _CITATION_MARK = re.compile("\ue200[^\ue200\ue201]*\ue201")
 _ENTITY = re.compile("\ue200entity\ue202?(\\[.*\\])\ue201")
 # No sets: what a file says may be of any type.
 _QUOTES = ("tether_quote", "sonic_webpage")
-_SETTINGS = ("user_editable_context", "model_editable_context")
+_CREATES, _UPDATES = "canmore.create_textdoc", "canmore.update_textdoc"
+_FARTHEST = 200
+"""Nodes above a change of the canvas among which the one that began it is looked for."""
 _KINDS = (
     "text",
     "code",
@@ -55,6 +60,7 @@ _KINDS = (
 )
 """Of contents, whose fields are known: of any other kind everything is kept."""
 _TEXT_FIELDS = ("text", "result", "output_str", "content", "summary", "snippet", "title", "url")
+_MEMORY_NAME = "What ChatGPT remembered.md"
 _MOST_SOURCES = 1_000
 """Links of one message: each goes through its whole text."""
 _PRIVATE_CHANNELS = ("analysis", "commentary")
@@ -74,9 +80,16 @@ class ChatGPTImporter:
         return any(isinstance(each.get("mapping"), dict) for each in first_items(file, _pieces(file)))
 
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
-        """Its conversations, piece by piece in the order of their numbers."""
-        assets = _assets(file)
-        yield from read_conversations(file, _pieces(file), lambda raw: _conversation(raw, assets))
+        """Its conversations, piece by piece in the order of their numbers, then what ChatGPT knew of the person."""
+        assets, known = _assets(file), KnownOfPerson()
+
+        def read(raw: Mapping[str, Any]) -> ImportedItem:
+            known.note(raw)
+            return _conversation(raw, assets)
+
+        yield from read_conversations(file, _pieces(file), read)
+        if text := known.text():
+            yield ImportedDocument("memories", "", _MEMORY_NAME, text, to_learn_from=True)
 
 
 def _pieces(file: ImportFile) -> list[str | None]:
@@ -105,6 +118,8 @@ def _conversation(raw: Mapping[str, Any], assets: Assets) -> ImportedConversatio
     for key, value in mapping.items():
         if node_id := id_of(key):
             nodes[node_id] = _node(node_id, mapping_of(value), model=model, assets=assets)
+    for node in nodes.values():
+        node.attachments += _rewritten(node, nodes)
     tree = message_tree(nodes)
     return ImportedConversation(
         source_id=source_id,
@@ -126,7 +141,7 @@ def _node(node_id: str, raw: Mapping[str, Any], *, model: str | None, assets: As
     role = author.get("role")
     metadata, content = mapping_of(message.get("metadata")), mapping_of(message.get("content"))
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True or message.get("weight") == 0
-    if content.get("content_type") in _SETTINGS or (is_hidden and role == "user"):
+    if content.get("content_type") in SETTINGS or (is_hidden and role == "user"):
         return node  # ChatGPT never shows it
     node.created_at = time_of(message.get("create_time"))
     node.attachments = _attachments(content, metadata, assets)
@@ -168,6 +183,8 @@ def _add_answer(node: Node, message: Mapping[str, Any], content: Mapping[str, An
     elif recipient != "all":
         arguments = json_of(_text(content))
         node.calls = [ImportedToolCall(recipient, {"input": arguments} if isinstance(arguments, str) else arguments)]
+        if recipient == _CREATES and (text := text_of(mapping_of(arguments).get("content"))):
+            node.attachments.append(_canvas(mapping_of(arguments), text))
     elif is_hidden or message.get("channel") in _PRIVATE_CHANNELS:
         node.thoughts = _text(content)
     elif kind == "code":
@@ -176,6 +193,26 @@ def _add_answer(node: Node, message: Mapping[str, Any], content: Mapping[str, An
         node.results = [ImportedToolCall("python", None, _text(content))]
     else:
         node.text = _with_sources(_text(content), mapping_of(message.get("metadata")))
+
+
+def _canvas(created: Mapping[str, Any], text: str) -> ImportedAttachment:
+    """A text of the canvas, as the call that began it names it: a `document`, or `code/python`."""
+    kind, _, language = line_of(created.get("type")).partition("/")
+    return written_text(created.get("name"), text, kind=kind, language=language)
+
+
+def _rewritten(node: Node, nodes: Mapping[str, Node]) -> Iterator[ImportedAttachment]:
+    """The text of the canvas where this node writes it anew. Changes of parts are read in the call alone."""
+    if not node.calls or node.calls[0].name != _UPDATES:
+        return
+    updates = mappings_of(mapping_of(node.calls[0].arguments).get("updates"))
+    text = text_of(updates[0].get("replacement")) if len(updates) == 1 and updates[0].get("pattern") == ".*" else ""
+    above: Node | None = node
+    for _ in range(_FARTHEST if text else 0):
+        above = nodes.get(above.parent_id or "") if above else None
+        if above and above.calls and above.calls[0].name == _CREATES:
+            yield _canvas(mapping_of(above.calls[0].arguments), text)
+            return
 
 
 def _text(content: Mapping[str, Any]) -> str:

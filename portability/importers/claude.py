@@ -37,6 +37,7 @@ from .reading.values import (
     time_of,
     unique_id,
 )
+from .reading.written_texts import Artifacts
 
 _ROOT = "00000000-0000-4000-8000-000000000000"
 _CONVERSATIONS, _PROJECTS, _MEMORIES = "conversations.json", "projects.json", "memories.json"
@@ -81,11 +82,13 @@ def _conversation(raw: Mapping[str, Any], projects: Mapping[str, str]) -> Import
     # Without any parents the messages follow each other as they stand.
     has_parents = any(id_of(message.get("parent_message_uuid")) for message in messages)
     nodes: dict[str, Node] = {}
+    artifacts = Artifacts()
     last: str | None = None
     for message in messages:
         node_id = unique_id(message.get("uuid"), nodes)
         parent_id = id_of(message.get("parent_message_uuid")) if has_parents else last
-        nodes[node_id] = _node(node_id, None if parent_id == _ROOT else parent_id, message)
+        node = nodes[node_id] = _node(node_id, None if parent_id == _ROOT else parent_id, message)
+        node.attachments += artifacts.written(node_id, parent_id, node.calls)
         last = node_id
     tree = message_tree(nodes)
     leaf = id_of(raw.get("current_leaf_message_uuid"))
@@ -244,5 +247,6 @@ def _memory_texts(raw: Mapping[str, Any], names: Mapping[str, str]) -> list[str]
     texts = [text_of(raw.get("conversations_memory"))]
     for project_id, text in mapping_of(raw.get("project_memories")).items():
         if isinstance(text, str):
-            texts.append(f"# {names.get(project_id, 'Project')}\n\n{text_of(text)}")
+            # No heading: the first one of a document is taken for its title.
+            texts.append(f"**{names.get(project_id, 'Project')}**\n\n{text_of(text)}")
     return [text for text in texts if text.strip()]

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from database.engine.clock import iso
 from database.imports.arriving import ArrivingConversation
 from database.imports.repository import State
 from portability.importers.reading.import_file import ImportFile
@@ -122,4 +123,5 @@ def add_title(titles: list[dict[str, Any]], item: ImportedItem, count: int) -> N
         for each in titles:
             each["messages"] += count if each["id"] == item.source_id else 0
     elif len(titles) < MOST_TITLES:
-        titles.append({"id": item.source_id, "title": item.title[:200], "messages": count})
+        created_at = iso(item.created_at) if item.created_at else None
+        titles.append({"id": item.source_id, "title": item.title[:200], "messages": count, "created_at": created_at})

@@ -106,6 +106,19 @@ def test_a_chip_tells_of_its_document_and_opens_it_at_the_place(person: Client, 
     expect(panel.get_by_text("Tulips by the wall.")).to_be_in_viewport()
 
 
+def test_marks_of_embedded_documents_and_of_blocks_are_not_read(person: Client, open_page: OpenPage) -> None:
+    person.put("/api/vault/document?path=queen.md", {"text": "# Queen\n\nGreen in 2024.\n"})
+    swarming = "# Swarming\n\nSwarms leave in May. ^may\n\nLook: ![[queen]]\n\nStop! [[queen]] `x ^y`"
+    person.put("/api/vault/document?path=swarming.md", {"text": swarming})
+    page = open_page(person, "/interface/?panel=documents&document=swarming.md")
+
+    text = page.locator(".document-text")
+    expect(text.locator("p").nth(0)).to_have_text("Swarms leave in May. ^may")
+    expect(text.locator("p").nth(0).locator("[hidden]")).to_have_text("^may")
+    expect(text.locator("p").nth(1)).to_have_text(re.compile(r"^Look:\s*queen"))
+    expect(text.locator("p").nth(2)).to_have_text(re.compile(r"^Stop! \s*queen.*x \^y$"))
+
+
 def test_what_an_answer_used_and_what_it_only_found_stand_apart_while_it_is_written_and_later(
     person: Client, open_page: OpenPage, shared_model: RecordingModel
 ) -> None:

@@ -78,6 +78,7 @@ def test_an_import_is_looked_at_chosen_from_reported_about_and_taken_back(
     expect(ready.locator(".import-name")).to_have_text("ChatGPTconversations.json")
     expect(ready.locator(".import-line")).to_have_text("3 conversations with 6 messages.")
     ready.get_by_text("Choose conversations").click()
+    expect(ready.locator(".import-titles .record-note").first).to_have_text(re.compile(r"^2 messages · .*2023"))
     ready.get_by_label(re.compile("Talk 2")).uncheck()
     assert findings(page, "import-ready", shown=ready) == []
     ready.get_by_role("button", name=re.compile("^Import:")).click()

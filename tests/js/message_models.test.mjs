@@ -4,7 +4,7 @@ import test from 'node:test';
 import { referenceStrings } from '../../interface/static/page/strings/en/references.js';
 import { strings } from '../../interface/static/page/strings/en/conversation.js';
 import { excerpt } from '../../interface/static/page/core/words/excerpt.js';
-import { badgeText, isChangeable, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
+import { badgeText, isChangeable, isEmptyAnswer, memoriesUsed, messageReference, senderName } from '../../interface/static/page/conversation/message_model.js';
 import { createConversationReferences, createReferenceCache } from '../../interface/static/page/references/cache_model.js';
 import { bareReference, entriesByReference, iconOf, isPlainFile, labelOf, permalinkOf, summarise, summaryLine } from '../../interface/static/page/references/report_model.js';
 
@@ -24,6 +24,13 @@ test('a sender is the person or the model by its name', () => {
   assert.equal(senderName({ sender: 'model', model: 'qwen' }, strings.sender), 'qwen');
   assert.equal(senderName({ sender: 'model' }, strings.sender), 'Assistant');
   assert.equal(senderName({ sender: 'model', config: { model: 'none' } }, strings.sender), 'Assistant');
+});
+
+test('an answer without words is empty unless it has a file, or waits for a decision', () => {
+  const answer = { sender: 'model', status: 'complete', text: '' };
+  for (const parts of [undefined, [], [{ kind: 'tool', status: 'done' }]]) assert.equal(isEmptyAnswer({ ...answer, parts }), true);
+  for (const part of [{ kind: 'image' }, { kind: 'file' }, { kind: 'tool', status: 'waiting' }]) assert.equal(isEmptyAnswer({ ...answer, parts: [part] }), false);
+  for (const other of [{ text: 'Hm.' }, { status: 'streaming' }, { sender: 'user' }]) assert.equal(isEmptyAnswer({ ...answer, ...other }), false);
 });
 
 test('an answer has the memories that its settings name, and none where they name none', () => {

@@ -67,6 +67,10 @@ test('what was found by its meaning alone stands behind what says the words', ()
   assert.deepEqual(kinds([memory, { ...memory, ranges: [[0, 3]] }, message], 'rye'), ['memory', 'message']);
   assert.deepEqual(kinds([memory, message], '@rye_k3f9'), ['memory', 'message']);
   assert.deepEqual(kinds([{ kind: 'conversation', ranges: [] }, message], 'rye'), ['conversation', 'message']);
+  const file = { kind: 'file', title: 'minutes.txt', reference: '@conversation_bread_k3f9_message_1_file_1', ranges: [] };
+  assert.deepEqual(kinds([file, message], 'rye'), ['message', 'file']);
+  assert.deepEqual(kinds([{ ...file, ranges: [[0, 3]] }, message], 'rye'), ['file', 'message']);
+  for (const name of ['minutes.txt', file.reference]) assert.deepEqual(kinds([file, message], name), ['file', 'message']);
 });
 
 test('documents are a group of their own before files, and can be asked for alone', () => {

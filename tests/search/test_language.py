@@ -84,6 +84,67 @@ def test_a_time_is_understood_as_a_person_means_it(question: str, first: str, la
     assert period == (date.fromisoformat(first), date.fromisoformat(last))
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("Was habe ich im März gekauft?", "2026-03-01", "2026-03-31"),
+        ("Was stand letzten August in der Zeitung?", "2025-08-01", "2025-08-31"),
+        ("Was war am 8. Mai 2023?", "2023-05-08", "2023-05-08"),
+        ("Was war am 8. August 2023?", "2023-08-08", "2023-08-08"),
+        ("Was war am 08.05.2023?", "2023-05-08", "2023-05-08"),
+        ("Was habe ich im Dezember 2024 gefragt?", "2024-12-01", "2024-12-31"),
+        ("Wo waren wir letzten Sommer?", "2025-06-01", "2025-08-31"),
+        ("Was pflanzte ich im Frühjahr 2024?", "2024-03-01", "2024-05-31"),
+        ("Was sagte sie vor drei Wochen?", "2026-05-25", "2026-06-04"),
+        ("Was sagte sie vor 2 Tagen?", "2026-06-17", "2026-06-19"),
+        ("Und gestern?", "2026-06-19", "2026-06-19"),
+        ("Was wollte ich letzte Woche?", "2026-06-08", "2026-06-14"),
+        ("Was kostete es letztes Jahr?", "2025-01-01", "2025-12-31"),
+        ("Was kostete es im Jahr 2024?", "2024-01-01", "2024-12-31"),
+        ("Was kochten wir an Weihnachten?", "2025-12-10", "2026-01-02"),
+        ("¿Qué compré en marzo?", "2026-03-01", "2026-03-31"),
+        ("¿Qué pasó el 8 de mayo de 2023?", "2023-05-08", "2023-05-08"),
+        ("¿Qué pregunté en diciembre de 2024?", "2024-12-01", "2024-12-31"),
+        ("¿Dónde estuvimos el verano pasado?", "2025-06-01", "2025-08-31"),
+        ("¿Qué dijo hace tres semanas?", "2026-05-25", "2026-06-04"),
+        ("¿Qué hice la semana pasada?", "2026-06-08", "2026-06-14"),
+        ("¿Cuánto costó el año pasado?", "2025-01-01", "2025-12-31"),
+        ("¿Y ayer?", "2026-06-19", "2026-06-19"),
+        ("Qu'ai-je acheté en mars ?", "2026-03-01", "2026-03-31"),
+        ("Où étions-nous l'été dernier ?", "2025-06-01", "2025-08-31"),
+        ("Qu'a-t-elle dit il y a trois semaines ?", "2026-05-25", "2026-06-04"),
+        ("Que s'est-il passé le 8 mai 2023 ?", "2023-05-08", "2023-05-08"),
+        ("我三月买了什么？", "2026-03-01", "2026-03-31"),
+        ("我十二月问了什么？", "2025-12-01", "2025-12-31"),
+        ("2023年5月8日说了什么？", "2023-05-08", "2023-05-08"),
+        ("2024年12月我问了什么？", "2024-12-01", "2024-12-31"),
+        ("去年夏天我们去了哪里？", "2025-06-01", "2025-08-31"),
+        ("三周前她说了什么？", "2026-05-25", "2026-06-04"),
+        ("上周我想要什么？", "2026-06-08", "2026-06-14"),
+        ("上个月呢？", "2026-05-01", "2026-05-31"),
+        ("去年花了多少钱？", "2025-01-01", "2025-12-31"),
+        ("昨天呢？", "2026-06-19", "2026-06-19"),
+    ],
+)
+def test_a_time_is_understood_in_other_languages(question: str, first: str, last: str) -> None:
+    assert spoken_period(question, today=TODAY) == (date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie viele Monate dauert das?",
+        "Mai-Linh fragt",
+        "dos meses de fianza",
+        "三个月的押金",
+        "ein Jahr lang",
+        "les mois",
+    ],
+)
+def test_lengths_and_names_are_no_times(question: str) -> None:
+    assert spoken_period(question, today=TODAY) is None
+
+
 @pytest.mark.parametrize("question", ["may I ask", "on 31 February 2023", "in 0000", "999 years ago", "march on"])
 def test_what_is_no_time_is_none(question: str) -> None:
     period = spoken_period(question, today=TODAY)

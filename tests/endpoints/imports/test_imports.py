@@ -20,9 +20,9 @@ from tests.portability.importers.exports import chatgpt_talk
 from tests.search.thesaurus import Thesaurus
 
 LINES = b"".join(
-    b'{"conversation": "%d", "title": "Talk %d", "role": "user", "text": "Hello"}\n'
-    b'{"conversation": "%d", "role": "assistant", "text": "Hi"}\n' % (number, number, number)
-    for number in range(3)
+    b'{"conversation": "%d", "title": "Talk %d", "role": "user", "text": "Hello", "created_at": %s}\n'
+    b'{"conversation": "%d", "role": "assistant", "text": "Hi"}\n' % (number, number, begun, number)
+    for number, begun in enumerate([b'"2024-03-01T08:00:00Z"', b"null", b"null"])
 )
 
 
@@ -86,6 +86,7 @@ def test_a_file_is_uploaded_counted_started_and_reported(app, ada, uploaded, wor
     details = ada.get(path).json
     assert (details["state"], details["conversations"], details["messages"]) == ("ready", 3, 6)
     assert [each["title"] for each in details["titles"]] == ["Talk 0", "Talk 1", "Talk 2"]
+    assert [each["created_at"] for each in details["titles"]] == ["2024-03-01T08:00:00.000000Z", None, None]
 
     chosen = [each["id"] for each in details["titles"][:2]]
     assert ada.post(f"{path}/start", json={"conversations": chosen}).json["state"] == "running"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from portability.importers.reading.imported import FailedItem, ImportedAttachment, ImportedToolCall
+import json
+
+from portability.importers.reading.imported import FailedItem, ImportedAttachment, ImportedDocument, ImportedToolCall
 from sentences import say
 from tests.portability.importers.exports import (
     at,
@@ -93,7 +95,7 @@ def test_thoughts_calls_results_and_text_are_one_answer(tmp_path, read_one):
     assert by_id(found)["q2"].parent_id == "t"
 
 
-def test_what_chatgpt_does_not_show_is_no_message(tmp_path, read_one):
+def test_what_chatgpt_does_not_show_is_no_message(tmp_path, read):
     hidden = {"is_visually_hidden_from_conversation": True}
     about = {"content_type": "user_editable_context", "user_profile": "I sail.", "user_instructions": "Be brief."}
     conversation = chatgpt_conversation(
@@ -107,11 +109,73 @@ def test_what_chatgpt_does_not_show_is_no_message(tmp_path, read_one):
             "a", "nothing", "assistant", "Hi", content={"content_type": "code", "language": "sh", "text": "echo hi"}
         ),
     )
-    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+    found = read(write_json(tmp_path / "conversations.json", [conversation]))[1][0]
 
     assert [(message.source_id, message.parent_id) for message in found.messages] == [("q", None), ("plan", "q")]
     assert (found.messages[1].thoughts, found.messages[1].text) == ("I will greet.", "```sh\necho hi\n```")
     assert found.current_id == "plan"
+
+
+def about_the_person(conversation_id, seconds, told=None, **content):
+    said = {"content_type": "user_editable_context", **content}
+    nodes = [
+        chatgpt_node("context", None, "user", content=said, seconds=seconds, metadata=told or {}),
+        chatgpt_node("q", "context", "user", "Hello"),
+    ]
+    return chatgpt_conversation(*nodes, conversation_id=conversation_id)
+
+
+def test_what_chatgpt_was_told_and_remembered_is_a_document_to_learn_from(tmp_path, read):
+    shown = "The user provided the following information about themselves:\n```I sail.```"
+    told = {"user_context_message_data": {"about_model_message": "Be brief."}}
+    conversations = [
+        about_the_person("c-1", 20, user_profile=shown, user_instructions="Answer: ```Be brief.```", told=told),
+        about_the_person("c-2", 10, user_profile="I row.", user_instructions="Be long."),
+        about_the_person("c-3", 5, content_type="model_editable_context", model_set_context="1. Has a sloop."),
+        about_the_person("c-4", 30, user_profile=3, user_instructions=["x"]),
+    ]
+    *talks, document = read(write_json(tmp_path / "conversations.json", conversations))[1]
+
+    assert [len(talk.messages) for talk in talks] == [1, 1, 1, 1]
+    parts = [
+        ("What ChatGPT remembered", "1. Has a sloop."),
+        ("About me", "I sail."),
+        ("How ChatGPT was to answer", "Be brief."),
+    ]
+    text = "\n\n".join(f"**{heading}**\n\n{said}" for heading, said in parts)
+    assert document == ImportedDocument("memories", "", "What ChatGPT remembered.md", text, to_learn_from=True)
+
+
+def canvas(node_id, parent, name, arguments):
+    content = {"content_type": "code", "language": "json", "text": json.dumps(arguments)}
+    return chatgpt_node(node_id, parent, "assistant", content=content, recipient=f"canmore.{name}")
+
+
+def rewriting(pattern, replacement):
+    return {"updates": [{"pattern": pattern, "multiple": False, "replacement": replacement}]}
+
+
+def test_texts_of_the_canvas_are_files_of_their_messages(tmp_path, read_one):
+    conversation = chatgpt_conversation(
+        chatgpt_node("q", None, "user", "A list"),
+        canvas("c", "q", "create_textdoc", {"name": "Rig/list", "type": "document", "content": "# Rig"}),
+        chatgpt_node("r", "c", "tool", "Created", name="canmore.create_textdoc"),
+        chatgpt_node("a", "r", "assistant", "Done."),
+        chatgpt_node("q2", "a", "user", "Longer"),
+        canvas("u", "q2", "update_textdoc", rewriting(".*", "# Rig\n\nMast")),
+        chatgpt_node("a2", "u", "assistant", "Longer now."),
+        chatgpt_node("q3", "a2", "user", "And a program"),
+        canvas("p", "q3", "create_textdoc", {"name": "tide", "type": "code/python", "content": "print(1)"}),
+        canvas("v", "p", "update_textdoc", rewriting("1", "2")),
+        canvas("w", "v", "update_textdoc", {"updates": "x"}),
+        canvas("x", "w", "create_textdoc", ["no object"]),
+    )
+    found = by_id(read_one(write_json(tmp_path / "conversations.json", [conversation])))
+
+    assert found["c"].attachments == (ImportedAttachment("Rig-list.md", "text/plain", "# Rig"),)
+    assert found["c"].tool_calls[0].arguments["content"] == "# Rig"
+    assert found["u"].attachments == (ImportedAttachment("Rig-list.md", "text/plain", "# Rig\n\nMast"),)
+    assert found["p"].attachments == (ImportedAttachment("tide.py", "text/plain", "print(1)"),)
 
 
 def test_kinds_and_channels_that_are_no_words_are_kinds_that_nobody_knows(tmp_path, read_one):

@@ -160,7 +160,7 @@ def test_projects_and_memories_of_the_zip_come_along(tmp_path, read):
         "data/users.json": [],
     }
     source, [found, *documents] = read(write_zip(tmp_path / "export.zip", members))
-    remembered = "Sails.\n\n# Boat\n\nA sloop."
+    remembered = "Sails.\n\n**Boat**\n\nA sloop."
 
     assert (source, found.workspace) == ("claude", "Boat")
     assert documents == [
@@ -182,3 +182,54 @@ def test_damaged_memories_and_projects_do_not_stop_conversations(tmp_path, read)
     assert found.messages[0].text == "Hello"
     assert nameless == FailedItem("conversation 2 of conversations.json", "It has no id, or no messages.")
     assert memories.item == "memories.json"
+
+
+def by_id(conversation):
+    return {message.source_id: message for message in conversation.messages}
+
+
+def artifact(**said):
+    return {"type": "tool_use", "name": "artifacts", "input": said}
+
+
+def test_artifacts_and_files_that_claude_wrote_are_files_of_their_messages(tmp_path, read_one):
+    made = artifact(id="a1", command="create", title="Tides", type="text/markdown", content="# Low\n\nNoon")
+    program = artifact(
+        id="a2", command="create", type="application/vnd.ant.code", language="python", content="print(1)"
+    )
+    changed = artifact(id="a1", command="update", old_str="Noon", new_str="Dusk")
+    again = artifact(id="a1", command="update", old_str="Low", new_str="High")
+    missing = artifact(id="a1", command="update", old_str="not there", new_str="x")
+    unknown = artifact(id="a9", command="update", old_str="a", new_str="b")
+    anew = artifact(id="a1", command="rewrite", content="# New")
+    file = {"type": "tool_use", "name": "create_file", "input": {"path": "/mnt/outputs/log.csv", "file_text": "a,b"}}
+    odd = {"type": "tool_use", "name": "artifacts", "input": ["x"]}
+    conversation = claude_conversation(
+        claude_message("q", "human", "Tides?", parent=NO_PARENT_OF_CLAUDE),
+        claude_message("m1", "assistant", content=[made, program], parent="q"),
+        claude_message("m2", "assistant", content=[changed, again, missing, unknown, odd], parent="m1"),
+        claude_message("other", "assistant", content=[changed], parent="m1"),
+        claude_message("m3", "assistant", content=[anew, file], parent="m2"),
+    )
+    found = by_id(read_one(write_json(tmp_path / "conversations.json", [conversation])))
+
+    texts = {key: [(each.name, each.text) for each in message.attachments] for key, message in found.items()}
+    assert texts == {
+        "q": [],
+        "m1": [("Tides.md", "# Low\n\nNoon"), ("a2.py", "print(1)")],
+        "m2": [("Tides.md", "# High\n\nDusk")],
+        "other": [("Tides.md", "# Low\n\nDusk")],
+        "m3": [("Tides.md", "# New"), ("log.csv", "a,b")],
+    }
+
+
+def test_changes_of_a_large_artifact_do_not_become_much_more_than_the_file(tmp_path, read_one):
+    content = "a" * 100_000 + "b"
+    made = artifact(id="a1", command="create", title="Large", type="text/plain", content=content)
+    swapped = [artifact(id="a1", command="update", old_str=old, new_str=new) for old, new in ("bc", "cb")]
+    messages = [claude_message("m0", "assistant", content=[made])]
+    messages += [claude_message(f"m{number}", "assistant", content=[swapped[number % 2]]) for number in range(1, 200)]
+    found = read_one(write_json(tmp_path / "conversations.json", [claude_conversation(*messages)]))
+
+    kept = sum(len(each.text) for message in found.messages for each in message.attachments)
+    assert len(content) < kept < 5_000_000

@@ -35,6 +35,17 @@ export function isCut({ text, status, config }) {
   return ['cancelled', 'interrupted', 'failed'].includes(status) || (status === 'complete' && config?.finish_reason === 'length');
 }
 
+const TO_BE_SEEN = new Set(['file', 'image']);
+
+/**
+ * @param {object} message
+ * @returns {boolean} whether an answer ended without anything to read, see or decide: a picture alone is an answer
+ */
+export function isEmptyAnswer({ sender, status, text, parts = [] }) {
+  if (sender === 'user' || status !== 'complete' || text !== '') return false;
+  return !parts.some((part) => part.status === 'waiting' || TO_BE_SEEN.has(part.kind));
+}
+
 /**
  * @param {object} message
  * @param {{user: string, assistant: string}} names

@@ -49,6 +49,20 @@ function placeOf(node, anchor) {
   return [...node.querySelectorAll('h1, h2, h3, h4, h5, h6')].find((heading) => said(heading) === sought);
 }
 
+const BLOCK_MARK = /(?<=^|\s)\^[\p{L}\p{N}-]+\s*$/u;
+
+/** Takes marks out of sight that are for programs: the `!` of an embedded document, and the `^name` at the end of a block, which stays in its text. */
+function hideMarks(node) {
+  for (const { previousSibling: before } of node.querySelectorAll('.reference-chip[data-reference^="[["]')) {
+    if (before?.nodeType === Node.TEXT_NODE && before.data.endsWith('!')) before.data = before.data.slice(0, -1);
+  }
+  for (const block of node.querySelectorAll('p, li, td')) {
+    const last = block.lastChild;
+    const mark = last?.nodeType === Node.TEXT_NODE && BLOCK_MARK.exec(last.data);
+    if (mark) last.splitText(mark.index).replaceWith(element('span', { class: 'document-block-mark', hidden: true, text: mark[0] }));
+  }
+}
+
 function goToPlace(node, anchor) {
   placeOf(node, anchor)?.scrollIntoView({ block: 'start' });
 }
@@ -63,7 +77,11 @@ function goToPlace(node, anchor) {
 export function documentView(found, page, { anchor, onEdit, onRename, onDelete, onBack }) {
   const text = element('div', { class: 'document-text message-content markdown' });
   const entries = entriesOf(found);
-  const view = new MarkdownView(text, { decorate: (node, raw) => decorateReferences(node, raw, { ...page, entries }) });
+  const decorate = (node, raw) => {
+    decorateReferences(node, raw, { ...page, entries });
+    hideMarks(node);
+  };
+  const view = new MarkdownView(text, { decorate });
   view.setText(bodyOf(found.text));
   leaveOutTitle(text, found.title);
   const back = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', onclick: onBack }, icon('arrow-left'), element('span', { text: words.all }));

@@ -15,8 +15,9 @@ const VECTORS_EVERY_MS = 2000;
 /** Which conversations of a file come, and into which workspace. @param {import('./imports_model.js').Details} details */
 function createChoice({ titles, conversations }, workspaces) {
   const boxes = titles.map(({ id }) => ({ id, box: element('input', { type: 'checkbox', class: 'form-check-input', checked: true }) }));
-  const rows = titles.map(({ title, messages }, i) => element('label', { class: 'form-check' }, boxes[i].box,
-    element('span', { class: 'form-check-label', dir: 'auto', text: shownTitle(title) }), element('span', { class: 'record-note', text: words.messages(messages) })));
+  const about = ({ messages, created_at: begun }) => [words.messages(messages), ...(begun ? [shortTime(begun)] : [])].join(' · ');
+  const rows = titles.map((each, i) => element('label', { class: 'form-check' }, boxes[i].box,
+    element('span', { class: 'form-check-label', dir: 'auto', text: shownTitle(each.title) }), element('span', { class: 'record-note', text: about(each) })));
   const tick = (isTicked) => boxes.forEach(({ box }) => { box.checked = isTicked; });
   const all = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.all, onclick: () => tick(true) });
   const none = element('button', { type: 'button', class: 'btn btn-quiet btn-sm', text: words.none, onclick: () => tick(false) });

@@ -86,12 +86,12 @@ export function readablePiecesOf(text, ranges) {
 /** What a result of a kind that the page doesn't know says of itself; `href`: where the server shows it, null for nowhere. @param {object} hit */
 export const aboutOther = (hit) => ({ title: hit.title === hit.snippet ? null : hit.title, about: [hit.reference], href: permalinkOf(hit), target: null, icon: iconOf(hit) });
 
-const MAY_BE_MEANT = new Set(['memory', 'document']);
+const MAY_BE_MEANT = new Set(['memory', 'document', 'file']);
 const bare = (name) => (name ?? '').trim().replace(/^@|^\[\[|\]\]$/g, '').toLowerCase();
 
 /** Whether no result of a group says a word that was sought, or has the name that was given. */
 const isByMeaning = ({ kind, results }, q) =>
-  MAY_BE_MEANT.has(kind) && results.every(({ ranges, title }) => ranges?.length === 0 && bare(title) !== bare(q));
+  MAY_BE_MEANT.has(kind) && results.every(({ ranges, title, reference }) => ranges?.length === 0 && ![bare(title), bare(reference)].includes(bare(q)));
 
 /**
  * @param {object[]} results

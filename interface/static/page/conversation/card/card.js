@@ -1,6 +1,6 @@
 import { errorText } from '../../core/api.js';
 import { strings } from '../../strings/en/conversation.js';
-import { isCut, isFromUser, isUnkept, senderName, usageOf } from '../message_model.js';
+import { isCut, isEmptyAnswer, isFromUser, isUnkept, senderName, usageOf } from '../message_model.js';
 import { createBacklinks } from '../../references/backlinks.js';
 import { element, setHidden } from '../../ui/dom.js';
 import { icon } from '../../ui/icons.js';
@@ -27,8 +27,7 @@ function endingOf(message) {
   if (isFromUser(message)) return '';
   if (message.status === 'failed') return message.error ?? errorText(message.config?.error) ?? strings.answer.failed;
   if (ENDINGS.has(message.status)) return (keepsNothing(message) ? strings.unkept : strings.answer)[message.status];
-  const isWaiting = message.parts?.some(({ status }) => status === 'waiting');
-  return message.status === 'complete' && message.text === '' && !isWaiting ? strings.answer.empty : '';
+  return isEmptyAnswer(message) ? strings.answer.empty : '';
 }
 
 /** What an answer took: tokens, and how quickly it came. */

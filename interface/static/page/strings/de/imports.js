@@ -32,6 +32,7 @@ export const importStrings = fill(english, {
     ['zk-chat', 'Die Datei .zk_chat_db/chat_sessions.json im Vault.'],
     ['Anaphora', 'Alles herunterladen: die ZIP-Datei. Oder Exportieren im Menü einer Unterhaltung, als JSON.'],
     ['Erste Implementierung', 'Eine ZIP-Datei ihrer Ordner von Unterhaltungen, ihre pkb.sqlite mit den Erinnerungen oder beides in einer ZIP-Datei.'],
+    ['Notizen', 'Markdown-Dateien, etwa ein Obsidian-Vault als ZIP-Datei: Dokumente › Importieren.'],
     ['Alles andere', 'JSON Lines: Das Benutzerhandbuch sagt, wie.'],
   ],
   sources: {

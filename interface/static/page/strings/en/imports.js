@@ -32,6 +32,7 @@ export const importStrings = {
     ['zk-chat', 'The file .zk_chat_db/chat_sessions.json in the vault.'],
     ['Anaphora', 'Download everything: the ZIP file. Or Export in the menu of a conversation, as JSON.'],
     ['First implementation', 'A ZIP file of its folders of conversations, its pkb.sqlite with the memories, or both in one ZIP file.'],
+    ['Notes', 'Markdown files, such as an Obsidian vault as a ZIP file: Documents › Import.'],
     ['Anything else', 'JSON Lines: the user guide says which.'],
   ],
   sources: {

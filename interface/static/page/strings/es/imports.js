@@ -32,6 +32,7 @@ export const importStrings = fill(english, {
     ['zk-chat', 'El archivo .zk_chat_db/chat_sessions.json de la bóveda.'],
     ['Anaphora', 'Descargar todo: el archivo ZIP. O Exportar en el menú de una conversación, como JSON.'],
     ['Primera implementación', 'Un ZIP de sus carpetas de conversaciones, su pkb.sqlite con los recuerdos, o ambas cosas en un ZIP.'],
+    ['Notas', 'Archivos Markdown, como una bóveda de Obsidian en un ZIP: Documentos › Importar.'],
     ['Cualquier otro', 'JSON Lines: la guía de usuario dice cómo.'],
   ],
   sources: {

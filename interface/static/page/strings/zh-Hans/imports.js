@@ -32,6 +32,7 @@ export const importStrings = fill(english, {
     ['zk-chat', '文档库中的 .zk_chat_db/chat_sessions.json 文件。'],
     ['Anaphora', '“下载全部内容”得到的 ZIP 文件；或对话菜单中的“导出”，选择 JSON。'],
     ['最初的实现', '其对话文件夹的 ZIP 文件、含记忆的 pkb.sqlite，或两者打包在一个 ZIP 文件中。'],
+    ['笔记', 'Markdown 文件，例如打包成 ZIP 的 Obsidian 文档库：“文档 › 导入”。'],
     ['其他', 'JSON Lines：用户指南中有说明。'],
   ],
   sources: {
