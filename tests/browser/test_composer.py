@@ -475,6 +475,8 @@ def test_the_arrow_up_in_an_empty_box_changes_the_last_question(open_page: OpenP
     expect(text).to_be_focused()
     expect(text).to_have_value("Which pots?")
     page.get_by_role("button", name="Cancel").click()
+    # Who came from the box is there again.
+    expect(page.locator(INPUT)).to_be_focused()
     # One click does it for each question, and for no answer.
     expect(page.get_by_role("button", name=re.compile("^Edit: #"))).to_have_count(2)
     page.get_by_role("button", name="Edit: #1", exact=True).click()

@@ -435,6 +435,12 @@ def test_menus_of_conversations_of_one_title_are_called_differently(person: Clie
     page.fill("#sidebar-filter", "soup")
     found = page.locator("#sidebar-matches button")
     expect(found).to_have_count(2)
+    # Where only the titles are seen, so is the time.
+    expect(page.locator("#sidebar-matches a")).to_have_text([re.compile(r"^Soup\d{2}:\d{2}")] * 2)
+    page.fill("#sidebar-filter", "bread")
+    expect(page.locator("#sidebar-matches a")).to_have_text(["Bread"])
+    page.fill("#sidebar-filter", "soup")
+    expect(found).to_have_count(2)
     assert len({button.get_attribute("aria-label") for button in found.all()}) == 2
 
 

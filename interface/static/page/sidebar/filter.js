@@ -4,6 +4,7 @@
  */
 
 import { formatAddress } from '../core/address.js';
+import { shortTime } from '../core/words/times.js';
 import { listedTitle } from '../core/words/conversation_title.js';
 import { icon } from '../ui/icons.js';
 import { createLatest } from '../core/latest.js';
@@ -16,6 +17,9 @@ import { nameButton, tellRowsApart } from './rows.js';
 const LIMIT = 50;
 /** One more says that there are more. */
 const ASKED_FOR = LIMIT + 1;
+
+/** When something was last said, as ISO 8601: some lists say UTC without saying so. */
+const momentOf = ({ updated_at: at, last_updated: listed = '' }) => at ?? `${listed.replace(' ', 'T')}Z`;
 
 function matchRow({ href, iconName, title, note, onChoose }) {
   const row = document.createElement('li');
@@ -100,6 +104,8 @@ export function mountFilter({ api, domain, model, onConversation, isOpen, onWork
   function conversationRow({ conversation_id: id, ...named }) {
     const onChoose = (how) => onConversation(id, how);
     const row = matchRow({ href: formatAddress(id), iconName: 'chat', title: '', onChoose });
+    const when = row.firstElementChild.appendChild(element('span', { class: 'filter-match-note' }));
+    let known = named;
     row.addEventListener('contextmenu', (event) => {
       event.preventDefault();
       onMenu(id, { x: event.pageX, y: event.pageY }, row);
@@ -114,9 +120,10 @@ export function mountFilter({ api, domain, model, onConversation, isOpen, onWork
     row.append(dots);
 
     function call(conversation) {
+      known = conversation;
       const title = listedTitle(conversation);
       row.querySelector('.filter-match-title').textContent = title;
-      nameButton(dots, shellStrings.sidebar.actionsOf(title), conversation.updated_at ?? conversation.last_updated);
+      nameButton(dots, shellStrings.sidebar.actionsOf(title), momentOf(conversation));
     }
 
     function mark() {
@@ -124,8 +131,14 @@ export function mountFilter({ api, domain, model, onConversation, isOpen, onWork
       else row.firstElementChild.removeAttribute('aria-current');
     }
 
+    /** @param {Map<string, number>} times how often each title is there: what is called alike is told apart by its time */
+    function date(times) {
+      when.textContent = times.get(listedTitle(known)) > 1 ? shortTime(momentOf(known)) : '';
+      when.hidden = !when.textContent;
+    }
+
     call(named);
-    return { id, row, call, mark };
+    return { id, row, call, mark, date, title: () => listedTitle(known) };
   }
 
   function tagRow({ tag, conversation_count: count }) {
@@ -143,6 +156,9 @@ export function mountFilter({ api, domain, model, onConversation, isOpen, onWork
     const hadFocus = list.contains(document.activeElement);
     replaceChildrenKeepingFocus(list, ...tags, ...workspaces.map(workspaceRow), ...conversations.map(({ row }) => row));
     if (hadFocus && !list.contains(document.activeElement)) (list.querySelector('a') ?? input).focus();
+    const times = new Map();
+    for (const { title } of conversations) times.set(title(), (times.get(title()) ?? 0) + 1);
+    conversations.forEach(({ date }) => date(times));
     markOpen();
     tellRowsApart(list);
     status.textContent = (hasMore ? words.more : words.matches)(list.childElementCount);

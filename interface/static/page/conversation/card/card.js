@@ -86,6 +86,8 @@ export class MessageCard {
   #remake;
   #usage;
   #editing;
+  /** What had the focus when it was asked to be edited: who comes from the box where messages are written goes back there. */
+  #cameFrom = null;
   #fold;
   #streaming = false;
   #flashing = 0;
@@ -236,6 +238,7 @@ export class MessageCard {
   }
 
   edit() {
+    this.#cameFrom = document.activeElement;
     this.#editing.open({ takesFocus: true });
   }
 
@@ -250,7 +253,10 @@ export class MessageCard {
 
   #afterEditing(page) {
     if (this.message.isGone) page.transcript().drop(this.message.message_id);
-    else if (document.activeElement === document.body) this.node.querySelector('.message-menu-button').focus();
+    else if (document.activeElement === document.body) {
+      const isFromBox = this.#cameFrom?.matches('textarea') && this.#cameFrom.isConnected;
+      (isFromBox ? this.#cameFrom : this.node.querySelector('.message-menu-button')).focus();
+    }
   }
 
   /** What has the focus is where the keys go on. */
