@@ -168,6 +168,8 @@ def export_account(target: Path, email: str | None, force: bool) -> None:
         file = target / archive_name(user_email) if target.is_dir() else target
         if file.exists() and not force:
             raise click.UsageError(f"{file} is there already; --force replaces it.")
+        if not file.parent.is_dir():
+            raise click.ClickException(f"There is no folder {file.parent}.")
         with click.progressbar(length=0, label="Conversations") as bar:
 
             def progress(_done: int, total: int) -> None:
