@@ -284,7 +284,9 @@ def test_the_command_writes_the_archive_whole_and_replaces_nothing_unasked(
     assert [each.name for each in tmp_path.iterdir() if each.is_file() and each.suffix == ".zip"] == ["ada.zip"]
     nowhere = tmp_path / "no" / "a.zip"
     refused_there = runner.invoke(args=["data", "export", str(nowhere), "--email", ada.email])
-    assert (refused_there.exit_code, f"There is no folder {nowhere.parent}.\n" in refused_there.output) == (1, True), refused_there.output
+    assert (refused_there.exit_code, f"There is no folder {nowhere.parent}.\n" in refused_there.output) == (1, True), (
+        refused_there.output
+    )
 
 
 def test_nobody_gets_an_archive_without_logging_in(app: Flask) -> None:
