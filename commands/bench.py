@@ -32,10 +32,24 @@ _NOT_HERE = (
 @group.command("seed", epilog=examples("bench seed --conversations 20 --messages 2000 --claims 1000"))
 @click.option("--email", default="bench@example.org", show_default=True, help="Whose history it will be.")
 @click.option("--password", default=None, help="The account's password; a random one when left out.")
-@click.option("--conversations", default=200, show_default=True, help="How many conversations; 0 for none.")
-@click.option("--messages", default=20_000, show_default=True, help="How many messages, all together.")
-@click.option("--chars", default=560, show_default=True, help="Characters of each message.")
-@click.option("--workspaces", default=0, show_default=True, help="How many folders besides the default one.")
+@click.option(
+    "--conversations",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    help="How many conversations; 0 for none.",
+)
+@click.option(
+    "--messages", type=click.IntRange(min=0), default=20_000, show_default=True, help="How many messages, all together."
+)
+@click.option("--chars", type=click.IntRange(min=1), default=560, show_default=True, help="Characters of each message.")
+@click.option(
+    "--workspaces",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many folders besides the default one.",
+)
 @click.option("--unnamed", is_flag=True, help="Without friendly ids and hashes, as before there were any.")
 @click.option(
     "--claims",

@@ -30,6 +30,8 @@ USER_HEADER = "X-Anaphora-User"
 _SHOWN_TO_PEOPLE = frozenset({"auth", "one_time_links", "openid", "pages", "shared_chats"})
 _OBJECTS = frozenset({"dict_type", "mapping_type", "model_attributes_type", "model_type"})
 _LENGTHS = {"too_short": ("least", "min_length"), "too_long": ("most", "max_length")}
+_EMPTY = frozenset({"string_too_short", "too_short"})
+_ONE_NEEDED = ("at least 1 character", "at least 1 item", "at least 1 item after validation, not 0")
 _MOST_REASONS = 3
 _LONGEST_REASONS = 600
 _RETRY_SECONDS = {"storage_busy": 1, "knowledge_unavailable": 5, "shutting_down": 5}
@@ -158,6 +160,8 @@ def _reason(item: Mapping[str, Any]) -> str:
     if item["type"] in _OBJECTS:
         return "has to be a JSON object" if item["loc"] else "the body has to be a JSON object"
     told = str(item["msg"])
+    if item["type"] in _EMPTY and told.endswith(_ONE_NEEDED):
+        return "must not be empty"
     if item["type"] in _LENGTHS and told.startswith("Value "):  # a text whose length is counted after our own checks
         least_or_most, bound = _LENGTHS[item["type"]]
         number = item["ctx"][bound]
@@ -177,7 +181,10 @@ def _reasons(error: Exception) -> str:
     """What is wrong with the first invalid fields, in one sentence; "" for an error of another kind."""
     if not isinstance(error, ValidationError):
         return ""
-    told = [": ".join(filter(None, (_name_of(item), item["msg"]))) for item in field_errors(error)[:_MOST_REASONS]]
+    told = [
+        f"{name}: {item['msg']}" if (name := _name_of(item)) else f"{item['msg'][:1].upper()}{item['msg'][1:]}"
+        for item in field_errors(error)[:_MOST_REASONS]
+    ]
     return "; ".join(told)[:_LONGEST_REASONS].rstrip(".") + "."
 
 

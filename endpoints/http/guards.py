@@ -235,7 +235,7 @@ def _refuse_foreign_body(request: Request, view: View | None) -> None:
     if _has(view, "takes_upload"):
         allowed = (UPLOAD_TYPE, MULTIPART_TYPE) if _has(view, "takes_form_upload") else (UPLOAD_TYPE,)
     if request.mimetype not in allowed:
-        raise UnsupportedMediaError(f"Send the body as {allowed[0]}.")
+        raise UnsupportedMediaError(f"Send the body as {' or '.join(allowed)}.")
 
 
 def _access(

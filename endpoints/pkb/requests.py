@@ -10,7 +10,7 @@ from endpoints.http.models import Body, ClientId, Id, JsonObject, Query, Text
 
 Strategy = Literal["hybrid", "fts", "embedding", "rewrite", "mapreduce"]
 Status = Literal["active", "contested", "historical", "superseded", "retracted", "draft", "expired"]
-Listed = Status | Literal["all"]
+Listed = Literal[Status, "all"]
 Statement = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Word = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Word], Field(max_length=50)]

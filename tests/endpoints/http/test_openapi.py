@@ -92,17 +92,39 @@ def test_a_message_that_replies_to_nothing_is_refused_with_a_code_that_is_descri
     ("body", "message"),
     [
         ({"messageText": "Hello", "options": {"temperature": 9}}, "options.temperature: Input should be less than or"),
-        ({"messageText": "Hello", "client_message_id": ""}, "client_message_id: "),
-        ({"messageText": "Hello", "files": [""]}, "files.0: String should have at least 1 character."),
+        ({"messageText": "Hello", "client_message_id": ""}, "client_message_id: must not be empty."),
+        ({"messageText": "Hello", "files": [""]}, "files.0: must not be empty."),
         ({"messageText": "Hello", "files": ["x" * 401]}, "files.0: String should have at most 400 characters."),
         ({"messageText": "Hello", "files": ["x"] * 1_000}, "files: List should have at most "),
-        ([], "the body has to be a JSON object."),
-        ("Hello", "the body has to be a JSON object."),
+        ([], "The request is not valid. The body has to be a JSON object."),
+        ("Hello", "The request is not valid. The body has to be a JSON object."),
     ],
 )
 def test_the_message_of_an_invalid_body_says_what_is_wrong_with_it(body: Any, message: str, ada: Person) -> None:
     refused = ada.post(f"/send_message/{ada.new_conversation()}", json=body)
     assert refused.status_code == 400
+    assert message in refused.json["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "message"),
+    [
+        ("POST", "/pkb/claims", {"json": {"statement": ""}}, "Not valid: statement. statement: must not be empty."),
+        ("GET", "/pkb/claims?status=foo", {}, "Not valid: status. status: Input should be 'active',"),
+        (
+            "POST",
+            "/attachments",
+            {"data": b"x", "content_type": "text/plain"},
+            "application/octet-stream or multipart/",
+        ),
+        ("POST", "/login", {"data": b"x", "content_type": "text/plain"}, "application/json or application/x-www-form"),
+    ],
+)
+def test_a_refusal_reads_as_a_sentence_about_what_was_sent(
+    method: str, path: str, sent: dict[str, Any], message: str, ada: Person
+) -> None:
+    refused = ada.request(method, path, **sent)
+    assert refused.status_code in (400, 415)
     assert message in refused.json["message"]
 
 
