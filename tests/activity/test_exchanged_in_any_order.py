@@ -78,6 +78,8 @@ class Exchanges(RuleBasedStateMachine):
         self.known: dict[str, Known] = {}
         # What a person has imported of which conversation, by the two; erased ones among them.
         self.copies: dict[tuple[str, str], str] = {}
+        # What the file said by which the person got it at last, by the same.
+        self.given: dict[tuple[str, str], Any] = {}
 
     # ------------------------------------------------------------------ what people do
 
@@ -162,37 +164,60 @@ class Exchanges(RuleBasedStateMachine):
 
     @rule(person=people, room=rooms, to=people, into=rooms)
     def give(self, person: int, room: int, to: int, into: int) -> None:
-        """A file of one conversation is imported by another person; nobody may import what is there already."""
+        """A file of one conversation is imported by another person, who may have imported it before."""
         given = self.rooms[person][room]
         whole = self.exported(self.people[person], room=given)
-        is_here = self.copies.get((self.people[to], given)) in self.rooms[to]
-        if to == person or is_here:
-            if whole["count"] or is_here:
+        copy = self.copies.get((self.people[to], given))
+        if to == person:
+            if whole["count"]:
                 with pytest.raises(ConflictError):
                     self.put_in(self.database, whole, self.people[to])
+            return
+        if copy is not None and copy in self.rooms[to]:
+            self.give_again(to, given, copy, whole)
             return
         self.put_in(self.database, whole, self.people[to])
         rows, _ = list_conversations(database=self.database, user_email=self.people[to], domain="assistant")
         (new_room,) = {row.conversation_id for row in rows} - set(itertools.chain(*self.rooms))
         received = self.exported(self.people[to], room=new_room)
         assert shape_of(received) == shape_of(whole)
+        self.given[self.people[to], given] = said_by(whole)
         self.erase(to, into)
         own: dict[str, Any] = {"database": self.database, "user_email": self.people[to]}
         delete_conversation(**own, conversation_id=self.rooms[to][into])
         self.rooms[to][into] = new_room
         self.copies[self.people[to], given] = new_room
-        for each in flat(received):
-            known = Known(
-                activity_id=each["id"],
-                owner=self.people[to],
-                room=new_room,
-                is_message="message" in each,
-                parent=each["reply_to_id"],
-                thread=each["thread_id"],
-                short_ids={new_room: each["short_id"]},
+        self.receive(to, new_room)
+
+    def give_again(self, to: int, given: str, copy: str, whole: dict[str, Any]) -> None:
+        """A file that has grown may bring what is new in it; one that says what it said before brings nothing."""
+        said, before = said_by(whole), self.given[self.people[to], given]
+        try:
+            self.put_in(self.database, whole, self.people[to])
+        except ConflictError:
+            return
+        assert said != before
+        self.given[self.people[to], given] = said
+        self.receive(to, copy)
+
+    def receive(self, to: int, room: str) -> None:
+        """What an import brought; where something answers what was there already, that has a thread now."""
+        for each in flat(self.exported(self.people[to], room=room)):
+            if (known := self.known.get(each["id"])) is not None:
+                assert (known.owner, known.live) == (self.people[to], True)
+                known.thread = known.thread or each["thread_id"]
+                continue
+            self.keep(
+                Known(
+                    activity_id=each["id"],
+                    owner=self.people[to],
+                    room=room,
+                    is_message="message" in each,
+                    parent=each["reply_to_id"],
+                    thread=each["thread_id"],
+                    short_ids={room: each["short_id"]},
+                )
             )
-            assert known.activity_id not in self.known
-            self.known[known.activity_id] = known
 
     @rule(person=people, room=rooms)
     def take_to_an_empty_server(self, person: int, room: int) -> None:
@@ -313,6 +338,11 @@ def flat(whole: dict[str, Any]) -> list[dict[str, Any]]:
             yield from below(each["replies"])
 
     return sorted(below(whole["activities"]), key=lambda each: each["position"])
+
+
+def said_by(whole: dict[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What a file says, and of which activities."""
+    return [each["id"] for each in flat(whole)], shape_of(whole)
 
 
 def shape_of(whole: dict[str, Any]) -> list[tuple[Any, ...]]:
