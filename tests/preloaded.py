@@ -2,7 +2,8 @@
 
 Importing takes most of the time of a start, and a run of the tests starts hundreds of servers. What a forked one runs
 is `server.py` as it is, from its first line to the exit of the process, but that it is as patient with the knowledge
-base as `tests/conftest.py` has the test process be. The processes of a forked supervisor are forked off it.
+base and hashes passwords as cheaply as `tests/conftest.py` has the test process do. The processes of a forked
+supervisor are forked off it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,19 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
+from argon2 import PasswordHasher
+
 from chat.context import knowledge
 from chat.processes import supervisor
+from database.accounts.passwords import hash_with
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["server", "endpoints.serving.asgi_server", __name__])
 
 PATIENCE_WITH_KNOWLEDGE = 60.0
 """Seconds. How long a busy machine takes to open a knowledge base is no matter of a test."""
+CHEAP_HASHES = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""A hash of full cost takes longer than most tests; `tests/database/accounts/test_accounts.py` tests the real one."""
 
 
 class PreloadedProcess:
@@ -75,6 +81,7 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
     sys.argv[:] = [str(program)]
     knowledge._PATIENCE = PATIENCE_WITH_KNOWLEDGE
+    hash_with(CHEAP_HASHES)
     vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Worker, TimeoutExpired=subprocess.TimeoutExpired)
     try:
         runpy.run_path(str(program), run_name="__main__")
