@@ -311,7 +311,7 @@ class ConversationReferences:
         )
         fid = str(metadata["conversation_friendly_id"] or "")
         files = self.open_files(message, fid) if self.open_files is not None else ()
-        return self._with_items(ref, entry, conversation, [message], files=files)
+        return self._with_items(ref, entry, fid, [message], files=files)
 
     def _range(self, ref: str, conversation: AddressableConversation, parts: ConversationReference) -> Resolution:
         start, end = parts.start or 0, parts.end or 0
@@ -343,7 +343,7 @@ class ConversationReferences:
             entry = entry.with_note(say("this_left_out"))
         if end > count:
             entry = entry.with_note(say("conversation_ends", index=count))
-        return self._with_items(ref, entry, conversation, others)
+        return self._with_items(ref, entry, str(metadata["conversation_friendly_id"] or ""), others)
 
     def _readable(self, message: Message) -> Message:
         """The message, without its text and its files where it is hidden from who asks."""
@@ -405,17 +405,17 @@ class ConversationReferences:
         self,
         ref: str,
         entry: ReportEntry,
-        conversation: AddressableConversation,
+        fid: str,
         messages: Sequence[Message],
         *,
         files: Sequence[Resolution] = (),
     ) -> Resolution:
+        """The finished ones of `messages` as items. fid: the friendly id of their conversation."""
         finished = [message for message in messages if message.get("status") != "streaming"]
         if not finished:
             return Resolution(entry=entry.marked("streaming", say("still_written")))
         if len(finished) < len(messages):
             entry = entry.with_note(say("unfinished_left_out"))
-        fid = conversation.get_metadata()["conversation_friendly_id"]
         type_ = "activity" if entry.kind == "activity" else "conversation_message"
         items = tuple(shorten(self._item(ref, fid, message, type_), self.caps.message) for message in finished)
         hidden = sum(map(self._is_hidden, finished))

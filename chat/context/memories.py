@@ -14,7 +14,7 @@ from chat.exchange.ports import KnowledgeLimits, TurnServices
 from chat.exchange.report import ReportEntry, Resolution, preview
 from chat.exchange.turn import Turn
 from chat.prompting.items import PkbItem, Source, render
-from conversation_reference_utils import _extract_meaningful_words, parse_references
+from conversation_reference_utils import _extract_meaningful_words
 from database.engine.clock import now, now_iso
 from database.engine.database import Database
 from language_models.ports import EmbeddingModel
@@ -363,7 +363,7 @@ def knowledge_request(turn: Turn, *, summary: str) -> KnowledgeRequest:
         claim_ids=turn.claim_ids,
         attached=query.get("attached_claim_ids") or (),
         conversation_pinned=query.get("conversation_pinned_claim_ids") or (),
-        query=parse_references(turn.text).clean_text,
+        query=turn.clean_text,
         conversation_summary=summary,
         automatic=wants_found(turn),
         finds_later=embedding_model(turn) is not None,

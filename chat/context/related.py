@@ -25,7 +25,7 @@ from chat.exchange.turn import Turn, tracks_documents
 from chat.processes.threads import in_thread
 from chat.prompting.items import PkbItem, fit, render
 from chat.prompting.prompt import CHARS_A_TOKEN, context_chars
-from conversation_reference_utils import canonical_reference, parse_references
+from conversation_reference_utils import canonical_reference
 from database.engine.clock import now
 from database.engine.errors import StoreError
 from database.search.findable import findable_by
@@ -87,6 +87,8 @@ def found_beside(
     kinds = [[hit for hit in kind if hit.item.key not in known] for kind in all_kinds]
     # The scores of different kinds can't be compared: the best of each kind goes before the second of each.
     best_first = [hit.item for rank in zip_longest(*kinds) for hit in rank if hit is not None]
+    if not best_first:
+        return Found(entries=memories.entries)
     given = first_that_fit(best_first, turn, tokens=tokens_for_found(turn, beside=named))
     by_key = {item.key: item for item in given}
     hits = [
@@ -99,38 +101,38 @@ def found_beside(
     return Found(items=[hit.item for hit in hits], entries=[*memories.entries, *entries])
 
 
-def wants_messages(turn: Turn) -> bool:
-    """Whether earlier messages are searched for `turn`."""
-    return turn.services.messages_found > 0 and _has_vectors(turn)
+class _Wanted(NamedTuple):
+    """Whether earlier messages, with their files, and whether documents are searched for a turn."""
+
+    messages: bool = False
+    documents: bool = False
 
 
-def wants_documents(turn: Turn) -> bool:
-    """Whether documents are searched for `turn`."""
-    return turn.services.documents_found > 0 and tracks_documents(turn.query, turn.services) and _has_vectors(turn)
-
-
-def _has_vectors(turn: Turn) -> bool:
-    vectors = turn.services.vectors
-    return vectors is not None and vectors.model() is not None and wants_found(turn)
+def _wanted(turn: Turn) -> _Wanted:
+    services = turn.services
+    if services.vectors is None or not wants_found(turn) or services.vectors.model() is None:
+        return _Wanted()
+    documents = services.documents_found > 0 and tracks_documents(turn.query, services)
+    return _Wanted(messages=services.messages_found > 0, documents=documents)
 
 
 def searched_for(turn: Turn) -> str:
     """The text that messages and documents are searched for: the beginning of the question, without its references."""
-    return parse_references(turn.text).clean_text[:_LONGEST_QUERY]
+    return turn.clean_text[:_LONGEST_QUERY]
 
 
 def _searched(
     turn: Turn, *, user_email: str, shown: Collection[str], report: Sequence[ReportEntry]
 ) -> list[list[_Hit]]:
     """The messages, files and documents that were found. Where the person has none, one statement says so."""
-    vectors, query = turn.services.vectors, searched_for(turn)
-    if vectors is None or not query or not (wants_messages(turn) or wants_documents(turn)):
+    vectors, query, wanted = turn.services.vectors, searched_for(turn), _wanted(turn)
+    if vectors is None or not query or not any(wanted):
         return []
     try:
         there = findable_by(user_email, database=vectors.database, conversation_id=turn.conversation_id)
-        has_messages = there.conversations or _begins_before(turn)
+        has_messages = wanted.messages and (there.conversations or _begins_before(turn))
         messages = _messages(turn, vectors, user_email=user_email, shown=shown, report=report) if has_messages else []
-        files = _files(turn, vectors, user_email=user_email, report=report) if there.files else []
+        files = _files(turn, vectors, user_email=user_email, report=report) if wanted.messages and there.files else []
     except StoreError as error:
         log.warning("a turn goes on without what could be found for it: %s", error.message)
         return []
@@ -138,7 +140,8 @@ def _searched(
         log.exception("the earlier messages that go with a message could not be searched")
         return []
     named = {str(entry.target.get("path")) for entry in report if entry.kind == DOCUMENT}
-    documents = _documents(turn, query, user_email=user_email, named=named) if there.documents else []
+    has_documents = wanted.documents and there.documents
+    documents = _documents(turn, query, user_email=user_email, named=named) if has_documents else []
     return [messages, files, documents]
 
 
@@ -152,8 +155,6 @@ def _messages(
     turn: Turn, vectors: MessageVectors, *, user_email: str, shown: Collection[str], report: Sequence[ReportEntry]
 ) -> list[_Hit]:
     """Messages that are neither shown to the model anyway nor part of a conversation that the message names whole."""
-    if not wants_messages(turn):
-        return []
     whole = {
         entry.target.get("conversation_id")
         for entry in report
@@ -174,8 +175,6 @@ def _messages(
 
 def _files(turn: Turn, vectors: MessageVectors, *, user_email: str, report: Sequence[ReportEntry]) -> list[_Hit]:
     """Excerpts of files of earlier messages, but of none that goes with the message anyway."""
-    if not wants_messages(turn):
-        return []
     found = related_files(
         database=vectors.database,
         user_email=user_email,
@@ -190,7 +189,7 @@ def _files(turn: Turn, vectors: MessageVectors, *, user_email: str, report: Sequ
 def _documents(turn: Turn, query: str, *, user_email: str, named: Collection[str]) -> list[_Hit]:
     """Excerpts of documents that are not among `named`, paths of documents that the message links."""
     vaults, most = turn.services.vaults, turn.services.documents_found
-    if vaults is None or not wants_documents(turn):
+    if vaults is None:
         return []
     try:
         found = vaults.of(user_email).related_excerpts(query, n=most + len(named))
@@ -317,7 +316,7 @@ def _completed(turn: Turn, context: GatheredContext, keep: KeepReport) -> Gather
 
 def _prepare(turn: Turn, model: EmbeddingModel) -> None:
     """Have the vectors made that the searches for `turn` need. Raises the errors of `language_models.errors`."""
-    queries = [searched_for(turn)] if wants_messages(turn) or wants_documents(turn) else []
+    queries = [searched_for(turn)] if any(_wanted(turn)) else []
     if turn.services.knowledge is not None and turn.services.knowledge_limits.found:
         queries.append(knowledge_request(turn, summary=turn.summary).searched_for())
     if wanted := [query for query in dict.fromkeys(queries) if query]:

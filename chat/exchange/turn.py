@@ -27,7 +27,7 @@ from chat.prompting.citing import MarkRemover, Marks, shows_marks
 from chat.prompting.items import neutralised
 from chat.prompting.options import AnswerOptions, Preferences
 from chat.prompting.prompt import GivenAnswer
-from conversation_reference_utils import parse_references
+from conversation_reference_utils import ParsedReferences
 from database.conversations.titles import heuristic_title, words_for_title
 from database.engine.database import Database, Job
 from database.engine.text import storable
@@ -37,7 +37,7 @@ from language_models.ports import ChatModel
 from sentences import NOTHING, Sentence, say, together
 
 from . import events
-from .documents import AnswerDocuments, DocumentReference, referenced_block, wikilinks_of
+from .documents import AnswerDocuments, DocumentReference, referenced_block
 from .events import Event
 from .files import AttachedFiles
 from .parts import AnswerParts
@@ -78,11 +78,12 @@ class Answerer:
 class Turn:
     """A question that was accepted, and the answer as it grows.
 
-    references: friendly ids without "@", as typed: those the client named, then those found in the text, then the
-    wikilinks of the text with their brackets. named_documents: the documents that these lead to. earlier_documents:
-    the latest ones of the conversation. preferences: what the person wants models to know of them. summary: the
-    running summary, as far as it tells of what came before the question. history: the newest messages before the
-    question, oldest first. thread: what else belongs to the thread of the question. files: what is attached to it.
+    clean_text: the text without its references, for searches. references: friendly ids without "@", as typed: those the
+    client named, then those found in the text, then the wikilinks of the text with their brackets.
+    named_documents: the documents that these lead to. earlier_documents: the latest ones of the conversation.
+    preferences: what the person wants models to know of them. summary: the running summary, as far as it tells of what
+    came before the question. history: the newest messages before the question, oldest first. thread: what else belongs
+    to the thread of the question. files: what is attached to it.
     has_own_model: the model is the one that the conversation has chosen. options: of the conversation, replaced by
     those of the question. notice: what the person ought to know of this choice. continued: what the answer said
     before it goes on. called_before: what later turns are told of the calls that it made before, "" for none.
@@ -101,6 +102,7 @@ class Turn:
 
     accepted: AcceptedTurn
     text: str
+    clean_text: str
     references: Sequence[str]
     claim_ids: Sequence[str]
     services: TurnServices
@@ -222,7 +224,8 @@ class Turn:
     @property
     def question(self) -> str:
         """The model's copy of the question: where the model has tools, it ends with the documents that it names."""
-        return self.words + referenced_block(self.named_documents) if self.opens_documents else self.words
+        lists_documents = self.named_documents and self.opens_documents
+        return self.words + referenced_block(self.named_documents) if lists_documents else self.words
 
     @property
     def words_for_title(self) -> str:
@@ -396,14 +399,14 @@ def tracks_documents(query: Mapping[str, Any], services: TurnServices) -> bool:
     return is_offered and bool((query.get("checkboxes") or {}).get("use_documents", True))
 
 
-def named_references(query: Mapping[str, Any], text: str, *, documents: bool = False) -> tuple[list[str], list[str]]:
-    """References and claim ids of `query`: those the client lists, then those in `text`, each once.
+def named_references(
+    query: Mapping[str, Any], typed: ParsedReferences, *, links: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """References and claim ids of `query`: those the client lists, then those typed, each once.
 
-    documents: also the wikilinks of `text`, behind the others.
+    links: the wikilinks of the text, which go behind the others.
     """
-    parsed = parse_references(text)
-    links = wikilinks_of(text) if documents else []
-    friendly_ids = [*query.get("referenced_friendly_ids", ()), *parsed.friendly_ids, *links]
-    claim_ids = [*query.get("referenced_claim_ids", ()), *parsed.claim_ids]
+    friendly_ids = [*query.get("referenced_friendly_ids", ()), *typed.friendly_ids, *links]
+    claim_ids = [*query.get("referenced_claim_ids", ()), *typed.claim_ids]
     bare = (storable(friendly_id.removeprefix("@")) for friendly_id in friendly_ids)
     return list(dict.fromkeys(bare)), list(dict.fromkeys(map(storable, claim_ids)))

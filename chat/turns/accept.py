@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chat.exchange.documents import AnswerDocuments
+from chat.exchange.documents import AnswerDocuments, wikilinks_of
 from chat.exchange.errors import EmptyMessageError, MessageTooLongError
 from chat.exchange.parts import AnswerParts
 from chat.exchange.ports import TurnServices
@@ -296,11 +296,14 @@ def _means(query: Mapping[str, Any], history: History, *, user_email: str) -> _M
 def _turn(
     query: Mapping[str, Any], accepted: AcceptedTurn, means: _Means, preferences: Preferences, *, text: str
 ) -> Turn:
-    references, claim_ids = named_references(query, text, documents=tracks_documents(query, means.services))
+    typed = parse_references(text)
+    links = wikilinks_of(text) if tracks_documents(query, means.services) else []
+    references, claim_ids = named_references(query, typed, links=links)
     _, chain = query.get(AGENT_CHAIN) or (0, ())
     return Turn(
         accepted=accepted,
         text=text,
+        clean_text=typed.clean_text,
         references=references,
         claim_ids=claim_ids,
         services=means.services,
