@@ -140,9 +140,8 @@ def _searched(
         log.exception("the earlier messages that go with a message could not be searched")
         return []
     named = {str(entry.target.get("path")) for entry in report if entry.kind == DOCUMENT}
-    documents = (
-        _documents(turn, query, user_email=user_email, named=named) if wanted.documents and there.documents else []
-    )
+    has_documents = wanted.documents and there.documents
+    documents = _documents(turn, query, user_email=user_email, named=named) if has_documents else []
     return [messages, files, documents]
 
 

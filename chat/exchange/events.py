@@ -122,27 +122,3 @@ def encode(event: Mapping[str, Any], *, seq: int) -> bytes:
 def of_answer(event: Event, message_id: str) -> Event:
     """`event` as one of those that belong to this answer, one of several."""
     return {**event, "message_id": message_id}
-
-
-def _untagged(event: Event) -> Event:
-    return {name: value for name, value in event.items() if name != "message_id"}
-
-
-def can_wait(event: Mapping[str, Any]) -> bool:
-    """Whether the event is of no use to a reader before the first words: the report and the ids of a turn."""
-    return not event["text"] and not event["status"] and ("references" in event or "message_ids" in event)
-
-
-def joined(earlier: Event, later: Event) -> Event | None:
-    """One event that says what two in a row say, where both do nothing but append to the same text; else None."""
-    if len(earlier) == 2 and len(later) == 2 and not earlier["status"] and not later["status"]:
-        return text(earlier["text"] + later["text"])
-    if earlier.get("message_id") != later.get("message_id"):
-        return None
-    if "message_id" in earlier:
-        both = joined(_untagged(earlier), _untagged(later))
-        return both and of_answer(both, earlier["message_id"])
-    before, more = earlier.get("part_text"), later.get("part_text")
-    if before and more and before["id"] == more["id"]:
-        return part_text(before["id"], before["text"] + more["text"])
-    return None

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import orjson
 
@@ -223,11 +224,11 @@ class Journal:
         if pending is None:
             pending = self._pending[stream] = _Unstored()
         pending.writes += writes
-        if pending.events and (both := events.joined(pending.events[-1], event)):
+        if pending.events and (both := _joined(pending.events[-1], event)):
             pending.events[-1] = both
         else:
             pending.events.append(event)
-        if not events.can_wait(event):
+        if not _can_wait(event):
             self._begin()
         elif self._committing is None and self._delayed is None:
             self._delayed = asyncio.get_running_loop().call_later(_OPENING_PAUSE, self._begin)
@@ -333,3 +334,27 @@ class Journal:
 def _encoded(stream: LiveStream, pending: Sequence[Event]) -> list[Row]:
     first = stream.last_seq + 1
     return [(stream.message_id, first + n, events.encode(event, seq=first + n)) for n, event in enumerate(pending)]
+
+
+def _untagged(event: Event) -> Event:
+    return {name: value for name, value in event.items() if name != "message_id"}
+
+
+def _can_wait(event: Mapping[str, Any]) -> bool:
+    """Whether the event is of no use to a reader before the first words: the report and the ids of a turn."""
+    return not event["text"] and not event["status"] and ("references" in event or "message_ids" in event)
+
+
+def _joined(earlier: Event, later: Event) -> Event | None:
+    """One event that says what two in a row say, where both do nothing but append to the same text; else None."""
+    if len(earlier) == 2 and len(later) == 2 and not earlier["status"] and not later["status"]:
+        return events.text(earlier["text"] + later["text"])
+    if earlier.get("message_id") != later.get("message_id"):
+        return None
+    if "message_id" in earlier:
+        both = _joined(_untagged(earlier), _untagged(later))
+        return both and events.of_answer(both, earlier["message_id"])
+    before, more = earlier.get("part_text"), later.get("part_text")
+    if before and more and before["id"] == more["id"]:
+        return events.part_text(before["id"], before["text"] + more["text"])
+    return None
