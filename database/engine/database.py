@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, copy_context
 from enum import IntEnum
 from functools import partial
@@ -37,7 +37,7 @@ from .errors import (
     StoreBeingCheckedError,
     StoreError,
 )
-from .pool import KeptConnections
+from .pool import HandedOver, KeptConnections, LoopFuture
 from .statements import results_of
 
 T = TypeVar("T")
@@ -62,72 +62,13 @@ class Urgency(IntEnum):
     INDEX = 3
 
 
-class _LoopFuture:
-    """A future of a loop, with those methods of a thread's future that the writer calls."""
-
-    __slots__ = ("_future", "_loop")
-
-    def __init__(self, future: asyncio.Future[Any]) -> None:
-        self._future = future
-        self._loop = future.get_loop()
-
-    def set_running_or_notify_cancel(self) -> bool:
-        """Whether somebody still waits."""
-        return not self._future.cancelled()
-
-    def set_result(self, result: object) -> None:
-        """Settle the future."""
-        self._tell(self._future.set_result, result)
-
-    def set_exception(self, error: BaseException) -> None:
-        """Let the future raise `error`."""
-        self._tell(self._future.set_exception, error)
-
-    def _tell(self, settle: Callable[[Any], object], outcome: object) -> None:
-        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
-            self._loop.call_soon_threadsafe(self._settle, settle, outcome)
-
-    def _settle(self, settle: Callable[[Any], object], outcome: object) -> None:
-        if not self._future.cancelled():
-            settle(outcome)
-
-
-class _HandedOver:
-    """A job that hands the writer's connection to another thread, and waits until that thread is done with it."""
-
-    def __init__(self) -> None:
-        self.granted = threading.Event()
-        self.connection: Connection | None = None
-        self._ended = threading.Event()
-        self._roll_back = False
-
-    def __call__(self, connection: Connection) -> None:
-        """Be the job. Raises SearchIndexDamagedError for a second time: what the thread did can't be done again."""
-        if self.connection is not None:
-            raise SearchIndexDamagedError
-        self.connection = connection
-        self.granted.set()
-        self._ended.wait()
-        if self._roll_back:
-            raise _RolledBackError
-
-    def end(self, *, roll_back: bool = False) -> None:
-        """Let the job end, and with it the transaction."""
-        self._roll_back = roll_back
-        self._ended.set()
-
-
-class _RolledBackError(Exception):
-    """The thread that used the connection raised something."""
-
-
 class _Queued(NamedTuple):
     """A job that waits for the writer; the tuple's order is that of the queue. context: of who queued it."""
 
     urgency: int
     number: int
     job: Job[Any]
-    future: Future[Any] | _LoopFuture
+    future: Future[Any] | LoopFuture
     context: Context
 
     @property
@@ -254,10 +195,10 @@ class Database:
     def submit_on_loop(self, job: Job[T], *, urgency: Urgency = Urgency.CHANGE) -> asyncio.Future[T]:
         """`submit` with a future of the running loop: one of a thread has locks, and a second future to be awaited."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue(job, urgency, _LoopFuture(future))
+        self._queue(job, urgency, LoopFuture(future))
         return future
 
-    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | _LoopFuture) -> None:
+    def _queue(self, job: Job[T], urgency: Urgency, outcome: Future[T] | LoopFuture) -> None:
         if urgency is not Urgency.STREAM and self._is_closed_to_requests():
             outcome.set_exception(self._refusal())
             return
@@ -293,7 +234,7 @@ class Database:
             finally:
                 self._writing.release()
             return
-        turn = _HandedOver()
+        turn = HandedOver()
         ended = self.submit(turn, urgency=urgency)
         ended.add_done_callback(lambda _: turn.granted.set())
         if not turn.granted.wait(timeout) and ended.cancel():

@@ -1,7 +1,8 @@
-"""Connections that stay open, with transactions that are cheap to begin and to end."""
+"""Connections that stay open, with transactions that are cheap to begin and to end, and their way to other threads."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -9,13 +10,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
+from typing import Any
 
 from sqlalchemy import Connection
 
 import tracing
 
 from .backend import Backend
-from .errors import StorageBusyError, StoreError
+from .errors import SearchIndexDamagedError, StorageBusyError, StoreError
 from .statements import pipelined, trace_statements
 
 log = logging.getLogger(__name__)
@@ -228,3 +230,62 @@ def _commit(connection: Connection) -> None:
         connection.commit()  # we began it, but SQLAlchemy took part in it
     else:
         connection.dialect.do_commit(connection.connection)
+
+
+class LoopFuture:
+    """A future of a loop, with those methods of a thread's future that the writer calls."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, future: asyncio.Future[Any]) -> None:
+        self._future = future
+        self._loop = future.get_loop()
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Whether somebody still waits."""
+        return not self._future.cancelled()
+
+    def set_result(self, result: object) -> None:
+        """Settle the future."""
+        self._tell(self._future.set_result, result)
+
+    def set_exception(self, error: BaseException) -> None:
+        """Let the future raise `error`."""
+        self._tell(self._future.set_exception, error)
+
+    def _tell(self, settle: Callable[[Any], object], outcome: object) -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            self._loop.call_soon_threadsafe(self._settle, settle, outcome)
+
+    def _settle(self, settle: Callable[[Any], object], outcome: object) -> None:
+        if not self._future.cancelled():
+            settle(outcome)
+
+
+class HandedOver:
+    """A job that hands the writer's connection to another thread, and waits until that thread is done with it."""
+
+    def __init__(self) -> None:
+        self.granted = threading.Event()
+        self.connection: Connection | None = None
+        self._ended = threading.Event()
+        self._roll_back = False
+
+    def __call__(self, connection: Connection) -> None:
+        """Be the job. Raises SearchIndexDamagedError for a second time: what the thread did can't be done again."""
+        if self.connection is not None:
+            raise SearchIndexDamagedError
+        self.connection = connection
+        self.granted.set()
+        self._ended.wait()
+        if self._roll_back:
+            raise _RolledBackError
+
+    def end(self, *, roll_back: bool = False) -> None:
+        """Let the job end, and with it the transaction."""
+        self._roll_back = roll_back
+        self._ended.set()
+
+
+class _RolledBackError(Exception):
+    """The thread that used the connection raised something."""
