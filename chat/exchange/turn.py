@@ -10,6 +10,7 @@ import weakref
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
+    Awaitable,
     Callable,
     Coroutine,
     Generator,
@@ -296,7 +297,10 @@ class TurnStream:
         return writes
 
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._journey
+        return self
+
+    def __anext__(self) -> Awaitable[Event]:
+        return self._journey.__anext__()
 
     def __iter__(self) -> Iterator[Event]:
         events = self._events()
