@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from argon2 import PasswordHasher
 
 from database.accounts.passwords import hash_with
 from database.connection import close_store
@@ -18,13 +17,12 @@ from tests import made_once, tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
-from tests.preloaded import PATIENCE_WITH_KNOWLEDGE
+from tests.preloaded import PATIENCE_WITH_KNOWLEDGE, QUICK_HASHER
 from tests.scaled import Engines, is_scaled
 from tests.valkey import ValkeyServer
 
 tiers.load_hypothesis_profile()
-# A hash of full cost takes longer than most tests; database/accounts/test_accounts.py tests the real one.
-hash_with(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+hash_with(QUICK_HASHER)
 made_once.find_packages_once()
 made_once.compile_statements_once()
 
