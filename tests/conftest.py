@@ -17,12 +17,12 @@ from tests import made_once, tiers
 from tests.fakes import RecordingModel
 from tests.live_server import LiveServer
 from tests.postgresql import PostgreSQLServer
-from tests.preloaded import CHEAP_HASHES, PATIENCE_WITH_KNOWLEDGE
+from tests.preloaded import PATIENCE_WITH_KNOWLEDGE, QUICK_HASHER
 from tests.scaled import Engines, is_scaled
 from tests.valkey import ValkeyServer
 
 tiers.load_hypothesis_profile()
-hash_with(CHEAP_HASHES)
+hash_with(QUICK_HASHER)
 made_once.find_packages_once()
 made_once.compile_statements_once()
 

@@ -23,6 +23,7 @@ from database.connection import open_store
 from endpoints.http.guards import SESSION_COOKIE
 from tests.http_client import Client
 from tests.preloaded import PreloadedProcess
+from tests.stores import put_empty_knowledge_base, put_empty_store
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
@@ -82,6 +83,8 @@ class LiveServer:
             return subprocess.Popen(command, cwd=self.folder, env=self._environ(), stdout=log, stderr=log)
 
     def _forked(self) -> PreloadedProcess:
+        if not self.data_dir.exists() and not self.environ.get("DATABASE_URL"):
+            put_empty_knowledge_base(put_empty_store(self.users_dir))  # making them would take half of the start
         program, log = self.root / self.program, self.folder / "server.log"
         return PreloadedProcess(program, folder=self.folder, environ=self._environ(), log=log)
 

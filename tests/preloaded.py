@@ -2,7 +2,7 @@
 
 Importing takes most of the time of a start, and a run of the tests starts hundreds of servers. What a forked one runs
 is `server.py` as it is, from its first line to the exit of the process, but that it is as patient with the knowledge
-base and hashes passwords as cheaply as `tests/conftest.py` has the test process do. The processes of a forked
+base as `tests/conftest.py` has the test process be, and hashes passwords as quickly. The processes of a forked
 supervisor are forked off it.
 """
 
@@ -20,7 +20,10 @@ import time
 import traceback
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from types import SimpleNamespace
 
 from argon2 import PasswordHasher
@@ -30,19 +33,34 @@ from chat.processes import supervisor
 from database.accounts.passwords import hash_with
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["server", "endpoints.serving.asgi_server", __name__])
+_context.set_forkserver_preload(
+    [
+        "server",
+        "endpoints.serving.asgi_server",
+        # What a server imports when its first requests and its first question to a model come.
+        "email.policy",
+        "encodings.idna",
+        "jinja2.ext",
+        "language_models.openai.sessions",
+        "uvicorn.lifespan.on",
+        "uvicorn.loops.uvloop",
+        __name__,
+    ]
+)
 
 PATIENCE_WITH_KNOWLEDGE = 60.0
 """Seconds. How long a busy machine takes to open a knowledge base is no matter of a test."""
-CHEAP_HASHES = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-"""A hash of full cost takes longer than most tests; `tests/database/accounts/test_accounts.py` tests the real one."""
+QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""A hash of full cost takes longer than most tests; `database/accounts/test_accounts.py` tests the real one."""
+_ROOT = Path(__file__).resolve().parent.parent
 
 
 class PreloadedProcess:
     """A Python program with the folder, the settings and the log of its own; used as `subprocess.Popen` is."""
 
-    def __init__(self, program: Path, *, folder: Path, environ: Mapping[str, str], log: Path) -> None:
-        self._process = _context.Process(target=_run, args=(program, folder, dict(environ), log), daemon=True)
+    def __init__(self, program: Path, *arguments: str, folder: Path, environ: Mapping[str, str], log: Path) -> None:
+        command = [str(program), *arguments]
+        self._process = _context.Process(target=_run, args=(command, folder, dict(environ), log), daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -69,8 +87,39 @@ class PreloadedProcess:
         self._process.kill()
 
 
-def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> None:
-    """Be what `python program` would be in `folder`; what it writes goes to `log`."""
+@dataclass(frozen=True)
+class PreloadedScript:
+    """A script that runs in a process of its own, which has imported the modules of a server."""
+
+    process: PreloadedProcess
+    log: Path
+
+    def ended(self) -> subprocess.CompletedProcess[str]:
+        """How it has ended, once it has; `stderr`: all that it has written."""
+        status = self.process.wait(120)
+        return subprocess.CompletedProcess(self.log.name, status, "", self.log.read_text(encoding="utf-8"))
+
+
+@cache
+def _scripts() -> TemporaryDirectory[str]:
+    """A folder for scripts and what they write, deleted when the run ends."""
+    return TemporaryDirectory(prefix="scripts-")
+
+
+def start_preloaded(
+    source: str | Path, *arguments: str, folder: Path = _ROOT, environ: Mapping[str, str] = os.environ
+) -> PreloadedScript:
+    """Start what `python -c source *arguments` would be in `folder`; of a path, `python source *arguments`."""
+    log = Path(mkdtemp(dir=_scripts().name)) / "log"
+    log.touch()
+    program = source if isinstance(source, Path) else log.with_name("script.py")
+    if isinstance(source, str):
+        program.write_text(source, encoding="utf-8")
+    return PreloadedScript(PreloadedProcess(program, *arguments, folder=folder, environ=environ, log=log), log)
+
+
+def _run(command: Sequence[str], folder: Path, environ: Mapping[str, str], log: Path) -> None:
+    """Be what `python *command` would be in `folder`; what it writes goes to `log`."""
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(folder)
@@ -79,12 +128,12 @@ def _run(program: Path, folder: Path, environ: Mapping[str, str], log: Path) -> 
         for standard in (1, 2):
             os.dup2(file.fileno(), standard)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves run under `nohup`
-    sys.argv[:] = [str(program)]
+    sys.argv[:] = command
     knowledge._PATIENCE = PATIENCE_WITH_KNOWLEDGE
-    hash_with(CHEAP_HASHES)
+    hash_with(QUICK_HASHER)
     vars(supervisor)["subprocess"] = SimpleNamespace(Popen=_Worker, TimeoutExpired=subprocess.TimeoutExpired)
     try:
-        runpy.run_path(str(program), run_name="__main__")
+        runpy.run_path(command[0], run_name="__main__")
     finally:
         atexit._run_exitfuncs()  # a process of `multiprocessing` ends without them
 

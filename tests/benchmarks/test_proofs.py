@@ -13,6 +13,15 @@ from benchmarks.__main__ import BENCHMARKS
 from benchmarks.proofs import PARTS, Part, main, read_record
 from tests.live_server import ROOT
 
+BEGINNING = "-- the next ones --"
+COLLECTING = f"""
+import json, sys
+import pytest
+for command in json.loads(sys.argv[1]):
+    print({BEGINNING!r}, flush=True)
+    pytest.main([*command, "--collect-only", "-p", "no:cacheprovider"])
+"""
+
 
 def named_by_options() -> dict[tuple[str, ...], list[str]]:
     """Which files and folders of tests the parts name, by what else stands on their command lines."""
@@ -96,14 +105,22 @@ def test_a_part_nobody_knows_is_refused(record: Path) -> None:
     assert not record.exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "named"), named_by_options().items(), ids=[named[0] for named in named_by_options().values()]
-)
-def test_parts_select_tests_of_every_file_and_folder_that_they_name(options: tuple[str, ...], named: list[str]) -> None:
-    command = [sys.executable, *options, *named, "--collect-only", "-p", "no:cacheprovider"]
-    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    selected = [line for line in collected.stdout.splitlines() if "::" in line]
-    assert [name for name in named if not any(each.startswith(name) for each in selected)] == []
+@pytest.fixture(scope="module")
+def selected() -> list[list[str]]:
+    """For each line of options that parts have, the tests that these select; one process imports the modules once."""
+    commands = [[*options[2:], *named] for options, named in named_by_options().items()]
+    ran = subprocess.run(
+        [sys.executable, "-c", COLLECTING, json.dumps(commands)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    _, *found = ran.stdout.split(BEGINNING)
+    return [[line for line in each.splitlines() if "::" in line] for each in found]
+
+
+@pytest.mark.parametrize("number", range(len(named_by_options())), ids=[n[0] for n in named_by_options().values()])
+def test_parts_select_tests_of_every_file_and_folder_that_they_name(number: int, selected: list[list[str]]) -> None:
+    options, named = list(named_by_options().items())[number]
+    assert options[:2] == ("-m", "pytest")
+    assert [name for name in named if not any(each.startswith(name) for each in selected[number])] == []
 
 
 def test_the_budgets_of_several_processes_are_measured_by_a_part() -> None:

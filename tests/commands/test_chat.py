@@ -19,6 +19,7 @@ from database.accounts.api_tokens import list_tokens
 from database.connection import open_store
 from tests.fakes import RecordingModel, saying
 from tests.live_server import NO_MODELS, LiveServer, free_port, new_account
+from tests.preloaded import start_preloaded
 
 PARAMETERS = {"wikilink": "[[parameters]]", "relative_path": "docs/params.md", "summary": "What you can send."}
 BROKEN = {"wikilink": "[[nowhere]]", "relative_path": None, "summary": None}
@@ -92,6 +93,18 @@ def test_each_of_several_answers_has_its_own_heading_and_documents() -> None:
     )
 
 
+PIPED = """
+import os, sys
+for number, name in enumerate(sys.argv[1:4]):
+    os.dup2(os.open(name, os.O_RDWR), number)
+sys.stdin = open(0, encoding="utf-8", closefd=False)
+sys.argv[:] = ["flask", *sys.argv[4:]]
+from flask.cli import main
+main()
+"""
+"""`flask …` whose standard input, output and errors are files."""
+
+
 def command(server: LiveServer, *options: str) -> list[str]:
     return [sys.executable, "-m", "flask", "--app", str(server.root / "server.py"), "chat", *options]
 
@@ -104,16 +117,13 @@ def environ(server: LiveServer, **more: str) -> dict[str, str]:
 
 def chat(server: LiveServer, *options: str, typed: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """The command with `typed` as its standard input, run to its end."""
-    return subprocess.run(
-        command(server, *options),
-        input=typed,
-        cwd=folder,
-        env=environ(server, **more),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    files = [folder / name for name in ("typed", "said", "errors")]
+    for file, text in zip(files, (typed, "", ""), strict=True):
+        file.write_text(text, encoding="utf-8")
+    arguments = [*map(str, files), *command(server, *options)[3:]]
+    ended = start_preloaded(PIPED, *arguments, folder=folder, environ=environ(server, **more)).ended()
+    assert ended.stderr == ""
+    return subprocess.CompletedProcess(arguments, ended.returncode, files[1].read_text(), files[2].read_text())
 
 
 @pytest.mark.live

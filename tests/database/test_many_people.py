@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from random import Random
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
 
-from benchmarks.made_up.history import DOMAIN, SeedPlan, seed
+from benchmarks.made_up.history import DOMAIN, SEED, SeedPlan, seed
+from benchmarks.made_up.words import TextMaker
 from database.accounts.users import create_user
 from database.conversations.listing import list_conversations
 from database.engine.database import Database
@@ -98,9 +100,11 @@ def test_requests_cost_the_same_among_many_people(database: Database) -> None:
     assert list(seed(**own, plan=PLAN))[-1] == PLAN.messages
     index_pending(database=database)
     counts: list[dict[str, int]] = []
+    sentences = TextMaker(Random(SEED))
     for people in (0, OTHERS):
         for number in range(people):
-            for _ in seed(database=database, user_email=f"person-{number}@example.org", plan=PLAN):
+            other: dict[str, Any] = {"database": database, "user_email": f"person-{number}@example.org"}
+            for _ in seed(**other, plan=PLAN, sentences=sentences):
                 pass
         index_pending(database=database)
         counted = {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
-import sys
 import textwrap
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +14,8 @@ from database.connection import close_store, open_store
 from database.maintenance.verification import verify_store
 from database.migrations import MIGRATIONS
 from database.search.indexing import index_pending
-from tests.live_server import ROOT
 from tests.load.invariants import broken_invariants
+from tests.preloaded import PreloadedScript, start_preloaded
 from tests.released_stores import Teller, differences, released, serving, unpack
 from truth_management_system.config import PKBConfig
 from truth_management_system.database import PKBDatabase
@@ -53,10 +51,9 @@ DIE_IN_MIGRATION = """
 """
 
 
-def run(script: str, *, users_dir: Path, **values: object) -> subprocess.Popen[bytes]:
+def run(script: str, *, users_dir: Path, **values: object) -> PreloadedScript:
     """A process of its own that runs `script`."""
-    source = textwrap.dedent(script).format(users_dir=str(users_dir), **values)
-    return subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stderr=subprocess.PIPE)
+    return start_preloaded(textwrap.dedent(script).format(users_dir=str(users_dir), **values))
 
 
 def version_of(users_dir: Path) -> int:
@@ -122,8 +119,8 @@ def test_processes_that_start_at_once_apply_each_change_once(name: str, tmp_path
     unpack(name, tmp_path)
     before = texts_of(tmp_path)
     started = [run(OPEN_BOTH, users_dir=tmp_path) for _ in range(2)]
-    errors = [process.communicate()[1].decode() for process in started]
-    assert [process.returncode for process in started] == [0, 0], errors
+    ended = [process.ended() for process in started]
+    assert [each.returncode for each in ended] == [0, 0], ended
     with closing(sqlite3.connect(tmp_path / "users.db")) as connection:
         versions = connection.execute("SELECT version FROM schema_version ORDER BY version").fetchall()
     assert versions == [(number,) for number in range(1, len(MIGRATIONS) + 1)]
@@ -136,9 +133,8 @@ def test_a_start_that_is_killed_in_a_change_leaves_the_store_as_it_was_before_th
 ) -> None:
     unpack(RELEASES[0], tmp_path)
     before = texts_of(tmp_path)
-    killed = run(DIE_IN_MIGRATION + OPEN_BOTH, users_dir=tmp_path, number=number)
-    killed.communicate()
-    assert killed.returncode == -signal.SIGKILL
+    killed = run(DIE_IN_MIGRATION + OPEN_BOTH, users_dir=tmp_path, number=number).ended()
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert version_of(tmp_path) == number - 1
     with open_store(tmp_path).reading() as connection:
         tables = {row[0] for row in connection.exec_driver_sql("SELECT name FROM sqlite_master")}
@@ -190,9 +186,8 @@ def test_a_knowledge_base_whose_change_is_killed_is_as_it_was_before(tmp_path: P
     """
     with closing(sqlite3.connect(tmp_path / "pkb.sqlite")) as connection:
         before = connection.execute("SELECT claim_id, statement FROM claims ORDER BY 1").fetchall()
-    killed = run(script, users_dir=tmp_path)
-    _, error = killed.communicate()
-    assert killed.returncode == -signal.SIGKILL, error.decode()
+    killed = run(script, users_dir=tmp_path).ended()
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     base = PKBDatabase(PKBConfig(db_path=str(tmp_path / "pkb.sqlite"))).connect()
     base.initialize_schema()
     assert base.select("SELECT name FROM sqlite_master WHERE name = 'half_way'") == []

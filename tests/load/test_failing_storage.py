@@ -25,6 +25,7 @@ from tests.http_client import Client, told
 from tests.live_server import ROOT, LiveServer, free_port
 from tests.load.crash import messages_of
 from tests.load.invariants import broken_invariants
+from tests.preloaded import start_preloaded
 
 _WRITTEN_AT_LEAST = 16_384
 """Bytes of the log of changes, in mid-answer; no log for people is as long."""
@@ -189,7 +190,7 @@ def test_a_store_that_turns_to_garbage_says_so_and_is_read_again_when_it_is_put_
 def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_data_alone(
     tmp_path: Path, trouble: str
 ) -> None:
-    server = LiveServer(tmp_path / "server")
+    server = LiveServer(tmp_path / "server", is_preloaded=True)
     database = Path(server.users_dir) / "users.db"
     if trouble == "a file in its place":
         server.folder.mkdir()
@@ -207,15 +208,8 @@ def test_a_server_that_cannot_use_its_data_says_why_in_one_line_and_leaves_the_d
                 connection.execute("INSERT INTO schema_version SELECT 9999, applied_at FROM schema_version LIMIT 1")
                 connection.commit()
     before = database.read_bytes() if database.exists() else b""
-    ended = subprocess.run(
-        [sys.executable, str(ROOT / "server.py")],
-        cwd=server.folder,
-        env=LiveServer(server.folder, port=free_port())._environ(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environ = LiveServer(server.folder, port=free_port())._environ()
+    ended = start_preloaded(ROOT / "server.py", folder=server.folder, environ=environ).ended()
     assert ended.returncode in (1, 2)
     said = [line for line in ended.stderr.splitlines() if line.startswith("anaphora: ")]
     assert len(said) == 1, ended.stderr
@@ -264,10 +258,13 @@ class Disk:
                 resource.setrlimit(resource.RLIMIT_FSIZE, self.limits)
 
         environ = LiveServer(server.folder, port=free_port())._environ()
+        environ |= {"ANAPHORA_DATA_DIR": self.data_dir} if self.data_dir else {}
+        if self.limits is None:
+            return start_preloaded(ROOT / "server.py", folder=server.folder, environ=environ).ended()
         return subprocess.run(
             [sys.executable, str(ROOT / "server.py")],
             cwd=server.folder,
-            env=environ | ({"ANAPHORA_DATA_DIR": self.data_dir} if self.data_dir else {}),
+            env=environ,
             preexec_fn=limit,
             capture_output=True,
             text=True,
@@ -292,7 +289,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 def test_a_server_that_starts_on_a_disk_it_cannot_write_says_so_in_its_last_line(
     tmp_path: Path, disk: Disk, trouble: Callable[[Disk], None], lived_in: bool
 ) -> None:
-    server = LiveServer(tmp_path / "server")
+    server = LiveServer(tmp_path / "server", is_preloaded=True)
     if lived_in:
         server.start()
         server.stop()

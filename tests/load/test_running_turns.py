@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -21,6 +19,7 @@ from tests.live_server import ROOT, LiveServer, free_port
 from tests.load.crash import messages_of
 from tests.load.invariants import broken_invariants
 from tests.load.server_unhurried import PROGRAM
+from tests.preloaded import start_preloaded
 from tests.scaled import is_scaled
 
 PIECES = tuple(f"piece {number}, " for number in range(20))
@@ -237,15 +236,7 @@ def test_a_stopping_server_takes_no_new_turns(
 
 def test_a_second_server_on_the_same_data_refuses_to_start_and_says_why(live_server: LiveServer) -> None:
     environ = LiveServer(live_server.folder, port=free_port())._environ()
-    ended = subprocess.run(
-        [sys.executable, str(ROOT / "server.py")],
-        cwd=live_server.folder,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ended = start_preloaded(ROOT / "server.py", folder=live_server.folder, environ=environ).ended()
     assert ended.returncode == 1
     assert "Another server is running on" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from portability.errors import BackupError, BrokenBackupError, InTheWayError
 from portability.restoring import restore
 from server import create_app
 from settings import load_settings
-from tests.live_server import ROOT
+from tests.preloaded import start_preloaded
 from tests.released_stores import Teller, differences, released, serving, unpack
 from truth_management_system import PKBConfig, get_database
 
@@ -188,10 +186,6 @@ RESTORE_AND_DIE = """
 import os, sys
 from pathlib import Path
 from portability.restoring import restore
-from server import create_app
-from settings import load_settings
-from tests.live_server import ROOT
-from tests.released_stores import Teller, differences, released, serving, unpack
 method, deadly = sys.argv[3], int(sys.argv[4])
 original, calls = getattr(Path, method), iter(range(100))
 def dying(*arguments):
@@ -232,8 +226,9 @@ def started(data_dir: Path) -> tuple[bool, bool]:
 def test_a_killed_restore_is_finished_or_given_up_by_the_next_start(
     used: Path, method: str, deadly: int, old_account: bool, new_key: bool
 ) -> None:
-    command = [sys.executable, "-c", RESTORE_AND_DIE, str(used.parent / "backup.zip"), str(used), method, str(deadly)]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 9
+    backup = str(used.parent / "backup.zip")
+    ended = start_preloaded(RESTORE_AND_DIE, backup, str(used), method, str(deadly)).ended()
+    assert ended.returncode == 9, ended.stderr
     assert list(used.glob(".restoring-*"))
     assert started(used) == (old_account, new_key)
     assert not list(used.glob(".restoring-*"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -33,8 +31,9 @@ from portability.engines import Place, TableCount, TransferError, opened_stores,
 from portability.errors import InTheWayError
 from search.messages import search_messages
 from search.query import parse_query
-from tests.live_server import ROOT
 from tests.postgresql import PostgreSQLServer
+from tests.preloaded import start_preloaded
+from tests.stores import put_empty_knowledge_base, put_empty_store
 from truth_management_system import PKBConfig, get_database
 from truth_management_system.portability import exporting as knowledge
 from truth_management_system.schema import metadata as knowledge_metadata
@@ -63,6 +62,7 @@ def postgresql(postgresql_server: PostgreSQLServer, tmp_path: Path) -> Place:
 def source(tmp_path: Path) -> Place:
     """A folder with both stores, and hostile rows in every table."""
     place = Place(tmp_path / "source")
+    put_empty_knowledge_base(put_empty_store(place.data_dir / "users"))
     with opened_stores(place) as stores:
         for store in stores:
             store.database.write(fill_every_table(store.tables))
@@ -298,8 +298,8 @@ def test_a_killed_transfer_goes_on_and_no_server_serves_meanwhile(
     source: Place, postgresql: Place, tmp_path: Path, postgresql_server: PostgreSQLServer
 ) -> None:
     for copies in (2, 12):
-        command = [sys.executable, "-c", _KILLED, str(source.data_dir), str(postgresql.database_url), str(copies)]
-        killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        arguments = str(source.data_dir), str(postgresql.database_url), str(copies)
+        killed = start_preloaded(_KILLED, *arguments).ended()
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         postgresql_server.cut_connections(to=str(postgresql.database_url))  # the server may not have seen it yet
         with pytest.raises(StoreBeingFilledError):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +21,7 @@ from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
 from endpoints.http.scope import OwnConversations
 from tests.chat.conftest import EMAIL, Talk, fid
+from tests.preloaded import start_preloaded
 
 ROOT = Path(__file__).parents[3]
 
@@ -176,12 +175,8 @@ def edit_in_another_process(database: Database, conversation_id: str, text: str)
         update_conversation(**who, changes={"title": text})
         close_store(users_dir)
     """
-    subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), database.folder, EMAIL, conversation_id, text],
-        check=True,
-        cwd=ROOT,
-        timeout=60,
-    )
+    ended = start_preloaded(textwrap.dedent(program), database.folder, EMAIL, conversation_id, text).ended()
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_an_older_state_that_another_thread_has_read_takes_back_no_newer_one(

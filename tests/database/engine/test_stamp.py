@@ -22,7 +22,7 @@ from database.engine.database import Database
 from database.engine.sqlite import LOG_BYTES, SQLiteFile, connect_for_checkpoints, move_log
 from database.engine.stamp import FileStamp
 from database.maintenance.compaction import compact_file
-from tests.live_server import ROOT
+from tests.preloaded import start_preloaded
 from truth_management_system import PKBConfig, PKBDatabase
 
 PIECE = 64 * 1024
@@ -233,8 +233,8 @@ os.kill(os.getpid(), {signal.SIGKILL})
 
 def killed(folder: Path, how: str, *, opening: Callable[[Path], Database] = opened) -> Path:
     """The file of a store whose process was killed after it had moved the log into it."""
-    command = [sys.executable, "-c", KILLED, str(folder), how, opening.__name__]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+    ended = start_preloaded(KILLED, str(folder), how, opening.__name__).ended()
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
     (stamp,) = folder.glob("*-checked")
     return stamp.with_name(stamp.name.removesuffix("-checked"))
 
