@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from database.engine.database import Database
-from database.engine.errors import StoreError
+from database.engine.errors import StoreClosedError, StoreError
 from database.jobs import RENEW_SECONDS, Job, Progress, add_job, claim_job, renew_job, store_failure, store_progress
 from language_models.errors import ModelError
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError
@@ -88,6 +88,8 @@ class JobRunner:
         try:
             with self._held(job):
                 progress = kind.step(job)
+        except StoreClosedError:  # another process, or the next start, goes on with it
+            raise
         except (StoreError, KnowledgeUnavailableError, ModelError) as error:
             log.warning("the job %s has to wait: %s", job.kind, error.message)
             self._failed(job, kind, error.message)

@@ -20,7 +20,7 @@ from database.agents.repository import purge_agents
 from database.changes import purge_changes
 from database.conversations.deletion import purge_bin, purge_temporary
 from database.engine.database import Database
-from database.engine.errors import StoreError
+from database.engine.errors import StoreClosedError, StoreError
 from database.engine.sqlite import written_state
 from database.jobs import purge_jobs
 from database.maintenance.purging import is_clock_trusted, purge_expired
@@ -306,9 +306,11 @@ async def _until_idle(thread: WorkerThreads) -> None:
 
 
 async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> object:
-    """What `work` returned, `_FAILED` if it failed. Failures are logged."""
+    """What `work` returned, `_FAILED` if it failed. Failures are logged, but that the server has ended meanwhile."""
     try:
         return await asyncio.get_running_loop().run_in_executor(thread, work)
+    except StoreClosedError:
+        return _FAILED
     except (StoreError, KnowledgeUnavailableError, ModelError) as error:
         log.warning("upkeep of %s has to wait: %s", what, error.message)
     except Exception:

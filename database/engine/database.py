@@ -35,6 +35,7 @@ from .errors import (
     StorageBusyError,
     StorageFailedError,
     StoreBeingCheckedError,
+    StoreClosedError,
     StoreError,
 )
 from .pool import HandedOver, KeptConnections, LoopFuture
@@ -204,7 +205,7 @@ class Database:
             return
         with self._closing:  # a job behind the last one would never be run
             if self._closed:
-                outcome.set_exception(StorageFailedError("The store is closed."))
+                outcome.set_exception(StoreClosedError())
             else:
                 if not self._thread.ident:  # a store that nobody waits for needs no thread
                     self._thread.start()
@@ -242,7 +243,7 @@ class Database:
         turn.granted.wait()
         if turn.connection is None:
             ended.result()
-            raise StorageFailedError("The store is closed.")
+            raise StoreClosedError()
         try:
             with self._own_errors():
                 yield turn.connection

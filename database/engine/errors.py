@@ -379,6 +379,13 @@ class StorageFailedError(StoreError):
     """The database can't be read or written: disk full, read-only, corrupt."""
 
 
+class StoreClosedError(StorageFailedError):
+    """The program lets go of the database; whatever comes now is for its next start."""
+
+    def __init__(self, message: str = "The store is closed.") -> None:
+        super().__init__(message)
+
+
 class DatabaseDamagedError(StorageFailedError):
     """The file of the database is damaged. An operator has to look, and to restore a backup."""
 

@@ -18,7 +18,7 @@ from database.changes import changes_after
 from database.connection import close_store, open_store
 from database.engine.clock import iso_in
 from database.engine.database import Database
-from database.engine.errors import StorageBusyError
+from database.engine.errors import StorageBusyError, StoreClosedError
 from database.jobs import Job, Progress, add_job, claim_job, jobs_of, purge_jobs, release_jobs, store_progress
 from database.maintenance.account_erasure import close_account, erase_account
 from database.schema import jobs
@@ -216,3 +216,17 @@ def test_the_lease_of_a_step_is_renewed_as_long_as_it_runs(database: Database, m
     after = len(renewals)
     assert run(database, RecurringWork(name="slow", work=slow)) == 0
     assert len(renewals) == after
+
+
+def test_a_job_that_a_stop_of_the_server_ends_is_no_failure_and_goes_on_afterwards(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind = RecurringWork(name="sweep", work=lambda: stopped(database))
+    with pytest.raises(StoreClosedError):
+        run(database, kind)
+    assert caplog.records == []
+
+
+def stopped(database: Database) -> None:
+    database.close()
+    database.write(lambda _: None)
