@@ -85,7 +85,12 @@ def get_conversation_settings(conversation_id: str) -> object:
 @takes(conversation_models.ConversationSettings)
 @answers(dict[str, object])
 def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> object:
-    """Replace the conversation's own settings."""
+    """Replace the conversation's own settings. Those that the server reads are checked, others are kept as they are.
+
+    A model that is not allowed is kept, too: the main model answers in its place, and the answer says so.
+    """
+    read = conversation_models.SettingsChange.model_fields.keys() - {"suggestions"}
+    conversation_models.SettingsChange.model_validate({name: body.root[name] for name in read & body.root.keys()})
     _update(conversation_id, {"settings": body.root})
     return body.root
 

@@ -97,6 +97,8 @@ def test_settings_that_make_no_sense_are_refused(ada: Person) -> None:
         403,
         "model_not_allowed",
     )
+    for wrong in ({"temperature": "hot"}, {"tools": ["read"]}, {"model_overrides": {"main": 3}}):
+        assert refused(ada.put(f"/get_conversation_settings/{conversation_id}", json=wrong)) == (400, "bad_request")
     ada.put(f"/get_conversation_settings/{conversation_id}", json={"notes": "x" * 16_000})
     assert refused(ada.request("PATCH", address, json={"system_prompt": "y" * 400})) == (400, "bad_request")
     assert "system_prompt" not in ada.get(f"/get_conversation_settings/{conversation_id}").json
