@@ -306,7 +306,10 @@ async def _until_idle(thread: WorkerThreads) -> None:
 
 
 async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> object:
-    """What `work` returned, `_FAILED` if it failed. Failures are logged, but that the server has ended meanwhile."""
+    """What `work` returned, `_FAILED` if it failed.
+
+    Failures are logged, except that the store is closed: the server is stopping.
+    """
     try:
         return await asyncio.get_running_loop().run_in_executor(thread, work)
     except StoreClosedError:

@@ -380,7 +380,7 @@ class StorageFailedError(StoreError):
 
 
 class StoreClosedError(StorageFailedError):
-    """The program lets go of the database; whatever comes now is for its next start."""
+    """The store is closed, since the process is ending."""
 
     def __init__(self, message: str = "The store is closed.") -> None:
         super().__init__(message)

@@ -80,7 +80,7 @@ class AuditQuery(Query):
     ] = None
     subject: Annotated[
         Annotated[Text, Field(max_length=400)] | None,
-        Field(description="Only what was done to this account; its e-mail address."),
+        Field(description="Only what was done to this account, by its e-mail address, or to the thing of this name."),
     ] = None
 
 

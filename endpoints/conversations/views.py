@@ -46,7 +46,7 @@ def list_conversation_by_user(domain: str, query: conversation_models.Conversati
     return json_page(items, cursor=cursor)
 
 
-@blueprint.post("/create_conversation/<domain>/", strict_slashes=False)
+@blueprint.post("/create_conversation/<domain>/")
 @takes(conversation_models.NewConversation, optional=True)
 @answers(conversation_models.ConversationItem, status=HTTPStatus.CREATED)
 @fails("conflict")

@@ -52,7 +52,8 @@ def problem_of(message: Mapping[str, Any]) -> tuple[int, str] | None:
         return INVALID, "method has to be a string."
     if "id" in message and not _is_id(message["id"]):
         return INVALID, "id has to be a string or a whole number; a notification has none."
-    if not isinstance(message.get("params") or {}, dict):
+    params = message.get("params")
+    if params is not None and not isinstance(params, dict):
         return INVALID_PARAMS, "params has to be a JSON object."
     return None
 

@@ -138,10 +138,17 @@ class ClaimFilter(Page):
         Listed,
         Field(description="Only memories with this status; `active` has contested ones too, `all` has every one."),
     ] = "active"
-    tag: Annotated[Word | None, Field(description="Only memories with this tag: its id or name.")] = None
-    entity: Annotated[Word | None, Field(description="Only memories about this entity: its id or name.")] = None
+    tag: Annotated[
+        Word | None,
+        Field(description="Only memories with this tag: its id, readable id or name, which several may have."),
+    ] = None
+    entity: Annotated[
+        Word | None,
+        Field(description="Only memories about this entity: its id, readable id or name, which several may have."),
+    ] = None
     context: Annotated[
-        Word | None, Field(description="Only memories in this context: its id, readable id or name.")
+        Word | None,
+        Field(description="Only memories in this context: its id, readable id or name, which several may have."),
     ] = None
     group: Annotated[
         Annotated[Text, Field(max_length=600)] | None,

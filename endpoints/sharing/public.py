@@ -25,7 +25,8 @@ _HEADERS = {
 }
 
 
-@blueprint.get("/shared_chat/<token>")
+# With a slash behind it, what the page asks for with its own address would be somewhere else.
+@blueprint.get("/shared_chat/<token>", strict_slashes=True)
 @public
 @asks(share_models.SharedWindow)
 @answers(SharedPage)

@@ -35,6 +35,7 @@ def test_each_address_that_is_built_leads_to_its_route(app: Flask) -> None:
 ONE_SPELLING = {
     "accounts.revoke_other_sessions": "its address with a slash is that of a session without an id",
     "pages.interface": "a page has one address",
+    "shared_chats.shared_chat": "so has this one, and it asks for more beside it",
 }
 
 

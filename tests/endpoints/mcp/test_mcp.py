@@ -80,6 +80,7 @@ async def refusal(uri: str, client: Client) -> MCPError:
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None, "id"),
         (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None, "id"),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": [1]}', -32602, 7, "params"),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": []}', -32602, 7, "params"),
     ],
 )
 def test_a_malformed_message_is_refused_by_one_sentence_with_the_code_of_the_protocol(
