@@ -14,8 +14,13 @@ export function closeDialogs(className) {
 /** Whether a question to the person is open: keys are for it then. */
 export const isDialogOpen = () => document.querySelector('dialog[open]') !== null;
 
-/** Chromium gives a text area the focus back without its caret: keys would do nothing there. */
-function giveCaretBack() {
+/**
+ * The browser gives nobody the focus where the list with `opener` was drawn anew meanwhile: what has its name there gets it. And
+ * Chromium gives a text area the focus back without its caret: keys would do nothing there.
+ */
+function giveFocusBack(opener) {
+  const name = opener?.isConnected === false && opener.getAttribute('aria-label');
+  if (name) document.querySelector(`[aria-label="${CSS.escape(name)}"]`)?.focus();
   const field = document.activeElement;
   if (field instanceof HTMLTextAreaElement) field.setSelectionRange(field.selectionStart, field.selectionEnd);
 }
@@ -36,6 +41,7 @@ export function openDialog({ title, content, buttons = [], className = '', mayCl
   const form = element('form', { class: 'dialog-form' }, heading, ...content, foot);
   form.noValidate = !validates;
   const node = element('dialog', { class: `dialog ${className}`.trim(), 'aria-labelledby': heading.id }, form);
+  const opener = document.activeElement;
   let answer;
 
   function close(given) {
@@ -59,7 +65,7 @@ export function openDialog({ title, content, buttons = [], className = '', mayCl
     node.addEventListener('close', () => {
       placeToasts();
       node.remove();
-      giveCaretBack();
+      giveFocusBack(opener);
       resolve(answer);
     });
   });
