@@ -76,14 +76,24 @@ _FRENCH = _Words(
     "en|depuis|pendant|de|fin|début|mi|jusqu'en",
     "en|pendant|de|depuis",
 )  # fmt: skip
+_CHINESE_TENS = ("", "十", "二十", "三十", "四十", "五十", "六十", "七十", "八十", "九十")
+_CHINESE_ONES = ("", "一", "二", "三", "四", "五", "六", "七", "八", "九")
+_CHINESE_NUMBERS = [tens + ones for tens in _CHINESE_TENS for ones in _CHINESE_ONES]
 _CHINESE = _Words(
     _numbered("一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"),
     {"春": 3, "夏": 6, "秋": 9, "冬": 12},
-    _numbered("一", "二|两", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"),
+    {**_numbered(*_CHINESE_NUMBERS[1:]), "两": 2},
     _named(day="天|日", week="周|个星期|星期|个礼拜", month="个月", year="年"),
     "",
     "",
 )
+_WITHIN_NUMBER = r"[\d一二三四五六七八九十两百千万零〇几数]"
+"""What makes a numeral the end of a longer one: "2023年前", "一百二十天前", "几十年前"."""
+_SURELY_FRENCH = (
+    r"[jmtl]['’](?:ai|as|a|ont)|qu['’]\w+|est|que|qui|quoi|quels?|quelles|où|quand|pourquoi|combien|dont|nous|vous|"
+    r"avez|avons|avait|étions|était"
+)
+"""Words beside which "hier" is French. "la", "je", "de", "quelle" are German, Dutch or in names there, too."""
 _LANGUAGES = (_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE)
 _MONTHS = {name: number for words in _LANGUAGES for name, number in words.months.items()}
 _SEASONS = {name: month for words in _LANGUAGES for name, month in words.seasons.items()}
@@ -174,8 +184,12 @@ def _yesterday(found: re.Match[str], today: date) -> Period:
     return Period(today - timedelta(days=1), today - timedelta(days=1))
 
 
+def _before_yesterday(found: re.Match[str], today: date) -> Period:
+    return Period(today - timedelta(days=2), today - timedelta(days=2))
+
+
 def _of_last_year(found: re.Match[str], today: date) -> Period:
-    """A month or a season of the year before this one, as Chinese says it."""
+    """A month or a season of the year before this one."""
     if season := found.groupdict().get("season"):
         return _months(today.year - 1, _SEASONS[season], 3)
     return _months(today.year - 1, _number_of_month(found["month"]), 1)
@@ -218,6 +232,8 @@ def _readers(words: _Words, forms: Sequence[tuple[str, _Reader]]) -> _Readers:
         "day": r"(?P<day>\d\d?)",
         "of month": f"(?:{words.before_month})",
         "of year": f"(?:{words.before_year})",
+        "surely french": _SURELY_FRENCH,
+        "within number": _WITHIN_NUMBER,
     }
     return [(re.compile(_GROUP.sub(lambda found: groups[found[1]], form)), read) for form, read in forms]
 
@@ -231,6 +247,10 @@ _FORMS: _Readers = [
             (r"\b<month> <day>(?:st|nd|rd|th)?,? <year>\b", _day),
             (r"\b<month>(?: of)?,? <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: of)? <year>\b", _season),
+            (r"\b(?:<month>|<season>) of last year\b", _of_last_year),
+            # Without "of" or "in" it may be a verb: "did it fall last year", "how far did we march last year".
+            (r"\b(?:<of month>|the) (?:the )?(?:<month>|<season>),? last year\b", _of_last_year),
+            (r"\blast year,? (?:in|during) (?:the )?(?:<month>|<season>)\b", _of_last_year),
             (r"\b<of month> <month>\b", _month),
             (r"\b(?P<which>last|in|this|during) (?:the )?<season>\b(?P<year>)", _season),
             (r"\b<number> <unit> ago\b", _ago),
@@ -247,6 +267,8 @@ _FORMS: _Readers = [
             (r"\b<day>\. <month> <year>\b", _day),
             (r"\b<month> <year>\b", _month_of_year),
             (r"\b(?P<which>)<season> <year>\b", _season),
+            (r"\b(?:<month>|<season>),? (?:des |im )?(?:letzten|vergangenen|vorigen) jahre?s?\b", _of_last_year),
+            (r"\b(?:letzt|vergangen|vorig)e[ns] jahr,? <of month> (?:<month>|<season>)\b", _of_last_year),
             (r"\b<of month> <month>\b", _month),
             (r"\b(?P<which>letzten|vergangenen|vorigen|im|diesen|diesem) <season>\b(?P<year>)", _season),
             (r"\bvor <number> <unit>\b", _ago),
@@ -262,6 +284,8 @@ _FORMS: _Readers = [
             (r"\b<day> de <month>,?(?: del?)? <year>\b", _day),
             (r"\b<month>(?: del?)? <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: del?)? <year>\b", _season),
+            (r"\b(?:<month>|<season>),? (?:del?|el) año pasado\b", _of_last_year),
+            (r"\baño pasado,? <of month> (?:el |la )?(?:<month>|<season>)\b", _of_last_year),
             (r"\b<of month> <month>\b", _month),
             (r"\b<month> pasado\b", _month),
             (r"\b<season> (?P<which>pasado|pasada)\b(?P<year>)", _season),
@@ -279,6 +303,12 @@ _FORMS: _Readers = [
             (r"\b<day>(?:er)? <month> <year>\b", _day),
             (r"\b<month> <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: de)? <year>\b", _season),
+            # Without a word before it, "été" is a verb: "où as-tu été l'année dernière".
+            (
+                r"(?:\b<of month> |\bau |\b[ld]['’])(?:<month>|<season>),? (?:de )?l['’](?:an|année) derni(?:er|ère)\b",
+                _of_last_year,
+            ),
+            (r"\bl['’](?:an dernier|année dernière),? (?:en|au) (?:<month>|<season>)\b", _of_last_year),
             (r"\b<of month> <month>\b", _month),
             (r"\b<month> dernier\b", _month),
             (r"\b<season> (?P<which>dernier)\b(?P<year>)", _season),
@@ -286,7 +316,10 @@ _FORMS: _Readers = [
             (r"\bil y a <number> <unit>\b", _ago),
             (r"(?:\bà|\bavant|\bpour) noël\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
-            (r"\bhier\b", _yesterday),
+            (r"\bavant[- ]hier\b", _before_yesterday),
+            (r"\b(?:d['’]|et |depuis |dès )hier\b|\bhier (?:matin|midi|soir|après-midi)\b", _yesterday),
+            # "hier" alone is German and Dutch for "here".
+            (r"(?s)\A(?=.*\b(?:<surely french>)\b).*\bhier\b", _yesterday),
             (r"\b<unit> derni(?:er|ère)\b", _last),
         ),
     ),
@@ -298,16 +331,16 @@ _FORMS: _Readers = [
             (r"(?P<which>)(?P<year>\d{4})年的?<season>", _season),
             (r"去年的?(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)", _of_last_year),
             (r"去年的?<season>", _of_last_year),
-            (r"<number><unit>(?:以)?前", _ago),
+            (r"(?<!<within number>)<number><unit>(?:以)?前", _ago),
             (r"(?<![\d个])(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)", _month),
             (r"(?P<which>今年|这个)?(?P<year>)<season>[天季]", _season),
             (r"圣诞", _christmas),
-            (r"(?P<year>(?:19|20)\d\d)年", _year),
+            (r"(?P<year>(?:19|20)\d\d)年(?![以之]?前(?!后))", _year),
             (r"昨天", _yesterday),
             (r"上(?P<unit>周|个星期|星期|个礼拜|个月)", _last),
             (r"去(?P<unit>年)", _last),
         ),
     ),
 ]
-# A day first: its month and year alone would read like those of another language.
-_READERS: _Readers = sorted(_FORMS, key=lambda reader: reader[1] is not _day)
+# A day first, and a month of last year: their months alone would read like those of another language.
+_READERS: _Readers = sorted(_FORMS, key=lambda reader: reader[1] not in (_day, _of_last_year))

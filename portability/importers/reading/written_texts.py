@@ -10,13 +10,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from .imported import ImportedAttachment, ImportedToolCall
 from .values import line_of, mapping_of, text_of
 
 _LONGEST_NAME = 120
-_ENDING = re.compile(r"\.[A-Za-z0-9]{1,5}$")
+_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+"""Begins with a letter: the end of "Plan v1.2" is none."""
+_FARTHEST = 200
+"""Messages that made something, before a change, among which the last version is looked for."""
 _MOST_REWRITTEN = 4_000_000
 """Characters of versions that stand in no file, but follow from one there and a change, in one conversation."""
 _ENDINGS = {
@@ -62,6 +65,16 @@ def written_text(name: object, text: str, *, kind: str = "", language: str = "")
     return ImportedAttachment(stem if has_ending else f"{stem}{ending}", "text/plain", text)
 
 
+class _Step(NamedTuple):
+    """What a message made, by the ids of artifacts and the paths of files, and the last message before that made any.
+
+    Only the difference: all that is known behind each message would grow with the square of their number.
+    """
+
+    made: Mapping[str, ImportedAttachment]
+    before: _Step | None
+
+
 class Artifacts:
     """The artifacts and files that Claude writes and changes in one conversation, message by message.
 
@@ -69,41 +82,56 @@ class Artifacts:
     """
 
     def __init__(self) -> None:
-        self._after: dict[str, Mapping[str, ImportedAttachment]] = {}
+        self._steps: dict[str, _Step | None] = {}
         self._left = _MOST_REWRITTEN
 
     def written(
         self, node_id: str, parent_id: str | None, calls: Sequence[ImportedToolCall]
     ) -> list[ImportedAttachment]:
         """What the calls of a message made, each thing as it was behind the last of them."""
-        known = self._after.get(parent_id or "", {})
+        before = self._steps.get(parent_id or "")
         made: dict[str, ImportedAttachment] = {}
+        step = _Step(made, before)
         for call in calls:
             said = mapping_of(call.arguments)
             if call.name == "artifacts":
-                self._add_artifact(said, known, made)
+                self._add_artifact(said, step, made)
             elif call.name == "create_file" and (text := text_of(said.get("file_text"))):
                 path = line_of(said.get("path"))
                 made[path] = written_text(PurePosixPath(path).name, text)
-        self._after[node_id] = {**known, **made} if made else known
+            elif call.name == "str_replace" and not call.failed:
+                self._change(line_of(said.get("path")), said, step, made)
+        self._steps[node_id] = step if made else before
         return list(made.values())
 
-    def _add_artifact(
-        self, said: Mapping[str, Any], known: Mapping[str, ImportedAttachment], made: dict[str, ImportedAttachment]
-    ) -> None:
+    def _add_artifact(self, said: Mapping[str, Any], step: _Step, made: dict[str, ImportedAttachment]) -> None:
         key = line_of(said.get("id"))
-        before = made.get(key) or known.get(key)
-        if said.get("command") != "update":
-            if text := text_of(said.get("content")):
-                kind, language = line_of(said.get("type")), line_of(said.get("language"))
-                fresh = written_text(said.get("title") or key, text, kind=kind, language=language)
-                # A new version of a known one often says neither title nor type.
-                made[key] = replace(before, text=text) if before is not None and not kind else fresh
-        elif before is not None and (text := self._changed(before.text or "", said)):
+        if said.get("command") == "update":
+            self._change(key, said, step, made)
+        elif text := text_of(said.get("content")):
+            before = _known(key, step)
+            kind, language = line_of(said.get("type")), line_of(said.get("language"))
+            fresh = written_text(said.get("title") or key, text, kind=kind, language=language)
+            # A new version of a known one often says neither title nor type.
+            made[key] = replace(before, text=text) if before is not None and not kind else fresh
+
+    def _change(self, key: str, said: Mapping[str, Any], step: _Step, made: dict[str, ImportedAttachment]) -> None:
+        before = _known(key, step)
+        if before is not None and (text := self._changed(before.text or "", said)) is not None:
             made[key] = replace(before, text=text)
 
-    def _changed(self, text: str, said: Mapping[str, Any]) -> str:
-        """The text with a change; "" where it has not what is to be changed, or it became too much."""
+    def _changed(self, text: str, said: Mapping[str, Any]) -> str | None:
+        """The text with a change; None where it has not what is to be changed, or it became too much."""
         old, new = text_of(said.get("old_str")), text_of(said.get("new_str"))
         self._left -= len(text) + len(new)
-        return text.replace(old, new, 1) if old and old in text and self._left >= 0 else ""
+        return text.replace(old, new, 1) if old and old in text and self._left >= 0 else None
+
+
+def _known(key: str, step: _Step) -> ImportedAttachment | None:
+    """The last version of a thing, in a message or in those before it."""
+    at: _Step | None = step
+    for _ in range(_FARTHEST):
+        if at is None or key in at.made:
+            break
+        at = at.before
+    return at.made.get(key) if at else None

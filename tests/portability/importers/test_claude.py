@@ -233,3 +233,60 @@ def test_changes_of_a_large_artifact_do_not_become_much_more_than_the_file(tmp_p
 
     kept = sum(len(each.text) for message in found.messages for each in message.attachments)
     assert len(content) < kept < 5_000_000
+
+
+def texts_of(conversation, key):
+    return [(each.name, each.text) for each in by_id(conversation)[key].attachments]
+
+
+def tool(name, **said):
+    return {"type": "tool_use", "name": name, "input": said}
+
+
+def test_a_file_that_claude_changes_by_its_path_is_shown_as_it_became(tmp_path, read_one):
+    made = tool("create_file", path="/mnt/outputs/log.csv", file_text="a,b\na,c")
+    changed = tool("str_replace", path="/mnt/outputs/log.csv", old_str="a,b", new_str="x,y")
+    elsewhere = tool("str_replace", path="/mnt/outputs/other.csv", old_str="a", new_str="z")
+    failed = [
+        tool("str_replace", path="/mnt/outputs/log.csv", old_str="a", new_str="z"),
+        {"type": "tool_result", "name": "str_replace", "content": "Found twice.", "is_error": True},
+    ]
+    conversation = claude_conversation(
+        claude_message("m1", "assistant", content=[made]),
+        claude_message("m2", "assistant", content=failed),
+        claude_message("m3", "assistant", content=[changed, elsewhere]),
+        claude_message("m4", "assistant", content=[made, changed]),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert [texts_of(found, key) for key in ("m1", "m2", "m3", "m4")] == [
+        [("log.csv", "a,b\na,c")],
+        [],
+        [("log.csv", "x,y\na,c")],
+        [("log.csv", "x,y\na,c")],
+    ]
+
+
+def test_a_change_that_deletes_the_whole_text_counts(tmp_path, read_one):
+    made = artifact(id="a1", command="create", title="Tides", type="text/markdown", content="Noon")
+    emptied = artifact(id="a1", command="update", old_str="Noon", new_str="")
+    conversation = claude_conversation(
+        claude_message("m1", "assistant", content=[made]),
+        claude_message("m2", "assistant", content=[emptied]),
+        claude_message("m3", "assistant", content=[artifact(id="a1", command="update", old_str="Noon", new_str="x")]),
+    )
+    found = read_one(write_json(tmp_path / "conversations.json", [conversation]))
+
+    assert texts_of(found, "m2") == [("Tides.md", "")]
+    assert all(message.source_id != "m3" or not message.attachments for message in found.messages)
+
+
+def test_a_number_of_a_version_is_no_ending_of_a_name(tmp_path, read_one):
+    made = [
+        artifact(id=title, command="create", title=title, content="x") for title in ("Plan v1.2", "a.mp3", "Notes.txt")
+    ]
+    found = read_one(
+        write_json(tmp_path / "c.json", [claude_conversation(claude_message("m", "assistant", content=made))])
+    )
+
+    assert [name for name, _ in texts_of(found, "m")] == ["Plan v1.2.txt", "a.mp3", "Notes.txt"]
