@@ -16,7 +16,7 @@ from database.accounts import api_tokens, identities, listing, sessions, users
 from database.accounts.audit import COMMAND_LINE, Act, list_acts
 from database.accounts.invitations import DAYS, MOST_DAYS, MOST_USES, create_invitation
 from database.accounts.users import ADMINISTRATOR, MEMBER, Role, set_role
-from database.engine.errors import NotFoundError, StoreError
+from database.engine.errors import StoreError
 from database.maintenance.account_erasure import close_account
 from endpoints.accounts.models import NewAccount
 from endpoints.http.error_responses import field_errors
@@ -230,13 +230,18 @@ def token(email: str, name: str, read_only: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def tokens(email: str, revoked: tuple[str, ...], revoke_all: bool, as_json: bool) -> None:
     """List the API tokens of an account, or revoke some: id, what they may do, when they were last used, name."""
+    if revoked and revoke_all:
+        raise click.UsageError("Give --revoke or --revoke-all, not both.")
     own = _own(email)
     with one_line_errors():
         if revoke_all:
             click.echo(f"API tokens revoked: {api_tokens.revoke_all_tokens(**own, by=COMMAND_LINE)}.")
         elif revoked:
-            _each(revoked, lambda token_id: api_tokens.revoke_token(**own, token_id=token_id, by=COMMAND_LINE))
-            click.echo(f"API tokens revoked: {len(revoked)}.")
+            _each(
+                revoked,
+                lambda token_id: api_tokens.revoke_token(**own, token_id=token_id, by=COMMAND_LINE),
+                done="API tokens revoked",
+            )
         else:
             _list(map(asdict, api_tokens.list_tokens(**own)), _line_of_token, as_json=as_json)
 
@@ -251,13 +256,18 @@ def tokens(email: str, revoked: tuple[str, ...], revoke_all: bool, as_json: bool
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def list_sessions(email: str, ended: tuple[str, ...], end_all: bool, as_json: bool) -> None:
     """List where an account is logged in, or end that: id, when last seen, since when, from which address, browser."""
+    if ended and end_all:
+        raise click.UsageError("Give --end or --end-all, not both.")
     own = _own(email)
     with one_line_errors():
         if end_all:
             click.echo(f"Sessions ended: {sessions.revoke_all_sessions(**own, by=COMMAND_LINE)}.")
         elif ended:
-            _each(ended, lambda session_id: sessions.revoke_session(**own, session_id=session_id, by=COMMAND_LINE))
-            click.echo(f"Sessions ended: {len(ended)}.")
+            _each(
+                ended,
+                lambda session_id: sessions.revoke_session(**own, session_id=session_id, by=COMMAND_LINE),
+                done="Sessions ended",
+            )
         else:
             found = sessions.list_sessions(**own)
             rows = [{name: value for name, value in each.items() if name != "current"} for each in found]
@@ -271,12 +281,17 @@ def _own(email: str) -> dict[str, Any]:
         return {"database": database, "user_email": users.get_user(database=database, user_email=email).user_email}
 
 
-def _each(ids: tuple[str, ...], revoke: Callable[[str], object]) -> None:
+def _each(ids: tuple[str, ...], revoke: Callable[[str], object], *, done: str) -> None:
+    """Revoke each of `ids` and say how many there were; an error names those before it. done: what was done to them."""
+    revoked = list[str]()
     for each in dict.fromkeys(ids):
         try:
             revoke(each)
-        except NotFoundError as error:
-            raise click.ClickException(f"{error.message} ({printable(each)})") from None
+        except StoreError as error:
+            before = f" {done} before that: {', '.join(revoked)}." if revoked else ""
+            raise click.ClickException(f"{error.message} ({printable(each)}){before}") from None
+        revoked.append(each)
+    click.echo(f"{done}: {len(revoked)}.")
 
 
 def _list(rows: Iterable[dict[str, Any]], line_of: Callable[[dict[str, Any]], str], *, as_json: bool) -> None:

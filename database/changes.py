@@ -139,7 +139,8 @@ PROPOSAL = change_kind("proposal", fields="`kind` and `state`")
 SETTINGS = change_kind("settings", fields="none; `id` is `name`, `detail`, `preference`, `language` or `quota`")
 ADMINISTRATION = change_kind(
     "administration",
-    fields="none; told to administrators only: `id` is what was done, as in `act` of `GET /admin/audit`",
+    fields="none; told to administrators only, and to one who is made a member: `id` is what was done, as in `act` of "
+    "`GET /admin/audit`",
 )
 
 

@@ -73,6 +73,12 @@ class ToolFailedError(ToolError):
     code = "tool_failed"
 
 
+class ToolTimeoutError(ToolError):
+    """A call took longer than it may, or could not begin in that time."""
+
+    code = "tool_timeout"
+
+
 class NotSignedInError(ToolError):
     """The call comes from nobody."""
 
@@ -136,10 +142,11 @@ class Tool:
 
     run: takes the context and the arguments by their Python names; raises typed errors. parameters: the JSON Schema of
     the arguments. reads_only: it changes nothing. on_by_default: models are offered it unless the person switched it
-    off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take; None: as
-    long as any. needs_consent: each call waits for the person, unless they have allowed it for the conversation.
-    needs_agents: it asks an agent, so only people who have made one have it on by default. is_remote: it asks another
-    server. is_installed: it comes with an installed package. Calls of these three kinds have threads of their own.
+    off. ignores: arguments that are accepted and not looked at. seconds: how long a call of a model may take, and any
+    call of a tool that is installed; None: as long as any. needs_consent: each call waits for the person, unless they
+    have allowed it for the conversation. needs_agents: it asks an agent, so only people who have made one have it on by
+    default. is_remote: it asks another server. is_installed: it comes with an installed package. Calls of these three
+    kinds have threads of their own.
     """
 
     name: str

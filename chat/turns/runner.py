@@ -232,19 +232,26 @@ class TurnRunner:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
 
     def cancel_all(self, *, user_email: str) -> None:
-        """Stop all running answers of this person."""
+        """Stop all running answers of this person, in this process and in the others."""
+        self._cancel_here(user_email)
+        self._others.ask_to_stop(user_email=user_email)
+
+    def _cancel_here(self, user_email: str) -> None:
+        """Stop the running answers of this person in this process."""
         with self._lock:
             running = {stream for stream in self._streams.values() if stream.user_email == user_email}
         for stream in running:
             self._running_loop().call_soon_threadsafe(self._stop, stream, CANCELLED)
-        self._others.ask_to_stop(user_email=user_email)
 
     def stop_disabled(self) -> None:
-        """Stop the answers of people whose accounts were disabled, as by the command line. Raises StoreError."""
+        """Stop the answers here of people whose accounts were disabled, as by the command line. Raises StoreError.
+
+        Each process looks for itself, so none asks another to stop.
+        """
         with self._lock:
             running = {stream.user_email for stream in self._streams.values()}
         for user_email in disabled_among(database=self.database, user_emails=running):
-            self.cancel_all(user_email=user_email)
+            self._cancel_here(user_email)
 
     def running(self) -> int:
         """How many turns are being accepted or answered."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, insert, select, up
 from sqlalchemy.exc import IntegrityError
 
 from database.agents.repository import store_global_agent
-from database.changes import SETTINGS, record
+from database.changes import ADMINISTRATION, SETTINGS, record
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import InvalidChangeError, LastAdministratorError, UserExistsError, UserNotFoundError
@@ -236,6 +236,8 @@ def set_role(
         void_links_of_administrator(connection, key)
         connection.execute(update(users).where(theirs).values(is_admin=is_admin))
         record_act(connection, by, "role_changed", key, details={"role": role, **(details or {})})
+        if not is_admin:  # no administrator any more, so that `record_act` does not tell their pages
+            record(connection, ADMINISTRATION, "changed", user_email=key, ids=["role_changed"])
         return True
 
     return database.write(job)

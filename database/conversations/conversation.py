@@ -221,14 +221,33 @@ def brief_shapes(
     rows: Iterable[Sequence[Any]], *, running_answers: Mapping[str, list[str]]
 ) -> Iterator[dict[str, Any]]:
     """What a tree of conversations shows of each, half as long as `listed_shapes`: usual values are left out."""
-    for key, _, updated, name, title, _, flag, count, _, archived, stateless, pinned, tags, *_, place, _ in rows:
+    for (
+        conversation_id,
+        _created_at,
+        updated_at,
+        friendly_id,
+        title,
+        _running_summary,
+        flag,
+        message_count,
+        _settings,
+        archived,
+        stateless,
+        pinned_at,
+        tags,
+        _expires_at,
+        _user_email,
+        _domain,
+        workspace_id,
+        _workspace_name,
+    ) in rows:
         brief: dict[str, Any] = {
-            "conversation_id": key,
+            "conversation_id": conversation_id,
             "title": title,
-            "updated_at": updated,
-            "conversation_friendly_id": name or "",
-            "workspace_id": place,
-            "message_count": count,
+            "updated_at": updated_at,
+            "conversation_friendly_id": friendly_id or "",
+            "workspace_id": workspace_id,
+            "message_count": message_count,
         }
         if flag != "none":
             brief["flag"] = flag
@@ -236,12 +255,12 @@ def brief_shapes(
             brief["archived"] = True
         if stateless:
             brief["stateless"] = True
-        if pinned is not None:
+        if pinned_at is not None:
             brief["pinned"] = True
         if tags:
             brief["tags"] = tags
-        if key in running_answers:
-            brief["running_answers"] = running_answers[key]
+        if conversation_id in running_answers:
+            brief["running_answers"] = running_answers[conversation_id]
         yield brief
 
 

@@ -217,7 +217,7 @@ class _Transaction:
 
 
 def _drop(connection: Connection) -> None:
-    """Close a connection without a rollback, which one that was lost would answer with a traceback in the log."""
+    """Close without a rollback: on a lost connection a rollback logs a traceback."""
     connection.invalidate()
     connection.close()
 

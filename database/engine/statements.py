@@ -382,7 +382,8 @@ def results_of(jobs: Sequence[tuple[Callable[[Connection], Any], Context]], conn
             yield from (act() for act in asked.values())
             asked.clear()
         if isinstance(job, Asking):
-            asked[job.subject] = partial(context.run, context.run(job.ask, connection))
+            act_on_answers = context.run(job.ask, connection)
+            asked[job.subject] = partial(context.run, act_on_answers)
         else:
             yield context.run(job, connection)
     yield from (act() for act in asked.values())

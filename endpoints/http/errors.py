@@ -21,7 +21,7 @@ from chat.tools.references import (
     ReferenceUnavailableError,
     UnresolvedReferenceError,
 )
-from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError
+from chat.tools.registry import NotSignedInError, ToolError, ToolNotFoundError, ToolTimeoutError
 from database.engine import errors as store
 from language_models import errors as models
 from portability.errors import BrokenImportError, UnknownImportError
@@ -198,6 +198,7 @@ ERROR_TABLE: tuple[Row, ...] = (
     Row(AmbiguousNameError, HTTPStatus.CONFLICT, AMBIGUOUS),
     Row(ReferenceUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable"),
     Row(UnresolvedReferenceError, HTTPStatus.NOT_FOUND, "{code}"),
+    Row(ToolTimeoutError, HTTPStatus.GATEWAY_TIMEOUT, "tool_timeout"),
     Row(ToolError, HTTPStatus.BAD_REQUEST, "{code}"),
     Row(ForbiddenError, HTTPStatus.FORBIDDEN, "forbidden"),
     Row(PasswordSignInOffError, HTTPStatus.FORBIDDEN, "password_sign_in_off"),

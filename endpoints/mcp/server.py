@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
-from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, failure
+from chat.tools.calling.threads import result_for_program
+from chat.tools.registry import Result, Tool, ToolContext, ToolRegistry, ToolTimeoutError, failure
 from chat.tools.results import call_fitted
 from database.engine.errors import NotFoundError
 from endpoints.http.errors import code_of
@@ -52,10 +53,16 @@ class Account:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Result:
         """What a tool answers; a failure is a result too."""
         tool = self.tools.find(name)
-        if tool is not None and not (self.may_write or tool.reads_only):
-            return failure("forbidden", "This connection may only read.")
+        call = partial(call_fitted, self.tools, name, arguments)
         context = replace(self.context, max_chars=_RESULT_CHARS, asks_for_model=True)
-        return call_fitted(self.tools, name, arguments, context)
+        if tool is None:
+            return call(context)
+        if not (self.may_write or tool.reads_only):
+            return failure("forbidden", "This connection may only read.")
+        try:
+            return result_for_program(tool, call, context)
+        except ToolTimeoutError as error:
+            return failure(error.code, error.message)
 
 
 async def run_here(work: Callable[[], T]) -> T:

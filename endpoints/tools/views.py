@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from flask import Blueprint
 
+from chat.tools.calling.threads import result_for_program
 from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import allowed_models, conversation_loader, current_access, current_state, current_user_email
@@ -42,18 +44,20 @@ def list_tools() -> object:
 @blueprint.post("/api/tools/<tool_name>")
 @takes(tool_models.Arguments)
 @answers(dict[str, Any])
-@fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", *_DOCUMENT)
+@fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", "tool_timeout", *_DOCUMENT)
 @admits_read_only_tokens
 @works(Work.SEARCH)
 def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
     """Call a tool; what it answers. Errors are those of the API, not results of the tool.
 
-    403 `forbidden` where a read-only token calls a tool that changes something.
+    403 `forbidden` where a read-only token calls a tool that changes something. 504 `tool_timeout` where a tool of an
+    installed package does not answer in time, or all its threads are busy.
     """
     tools = current_tools()
-    if current_access().read_only and not tools.get(tool_name).reads_only:
+    tool = tools.get(tool_name)
+    if current_access().read_only and not tool.reads_only:
         raise ForbiddenError("This token may only read.")
-    return tools.run(tool_name, body.root, current_tool_context())
+    return result_for_program(tool, partial(tools.run, tool_name, body.root), current_tool_context())
 
 
 @blueprint.post("/api/tools/ask_agent")

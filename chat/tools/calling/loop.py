@@ -24,7 +24,16 @@ from chat.exchange.turn import Turn
 from chat.prompting.items import neutralised
 from chat.prompting.prompt import context_chars
 from chat.tools import proposals
-from chat.tools.registry import Result, Tool, ToolContext, ToolError, ToolRegistry, check_arguments, failure
+from chat.tools.registry import (
+    Result,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolRegistry,
+    ToolTimeoutError,
+    check_arguments,
+    failure,
+)
 from chat.tools.results import account, call_fitted, shorten_results
 from chat.turns.accept import AGENT_CHAIN
 from database.agents.repository import GLOBAL_SLUG, MOST_AGENTS, suggest_agents
@@ -36,10 +45,9 @@ from language_models.ports import ChatMessage
 from sentences import said, say
 
 from . import choice
-from .threads import Stop, own_threads, threads_of
+from .threads import SECONDS, Stop, own_threads, result_in_time
 
 MOST_ROUNDS = 12
-SECONDS = 20.0
 LONGEST_RESULT = 40_000
 """In characters of JSON; a model with a small window is given less."""
 _SHORTEST_RESULT = 1_000
@@ -323,15 +331,11 @@ class _Calls:
         context = self._context(stop, has_consent=self._has_consent(tool, function))
         if tool.needs_consent and not context.has_consent:
             return await own_threads().on_loop(partial(self._ask_consent, tool, arguments, context))
+        call = partial(call_fitted, self.registry, name, arguments, context)
         try:
-            async with asyncio.timeout(seconds):
-                return await threads_of(tool).on_loop(partial(call_fitted, self.registry, name, arguments, context))
-        except asyncio.CancelledError:
-            stop.stop()
-            raise
-        except TimeoutError:
-            stop.stop()
-            return failure("tool_timeout", f"{name} took longer than {seconds:g} s and was given up.")
+            return await result_in_time(tool, call, seconds=seconds, stop=stop)
+        except ToolTimeoutError as error:
+            return failure(error.code, error.message)
 
     def _has_consent(self, tool: Tool, function: Mapping[str, Any]) -> bool:
         """Whether the person has agreed to the call: to this one, or to all of this tool by who answers here.

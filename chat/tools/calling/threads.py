@@ -1,14 +1,19 @@
-"""Threads in which tools run: what may wait for long keeps none from others."""
+"""Threads in which tools run, and for how long: what may wait for long keeps none from others."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import replace
 from functools import cache
 
 from chat.processes.threads import WorkerThreads
-from chat.tools.registry import Tool
+from chat.tools.registry import Result, Tool, ToolContext, ToolTimeoutError
 
+SECONDS = 20.0
+"""How long a call may take whose tool says nothing else."""
 _OWN = "tool-call"
 _REMOTE = "remote-tool-call"
 """Calls that wait for other servers: those that hang hold up no tool of ours."""
@@ -61,3 +66,50 @@ class Stop:
             self._stopped, due = True, self._due
         for work in due:
             work()
+
+
+async def result_in_time(tool: Tool, call: Callable[[], Result], *, seconds: float, stop: Stop) -> Result:
+    """The result of a call in the threads of its tool. Raises ToolTimeoutError.
+
+    A call that nobody waits for any more is given up; one that has not begun is never made.
+    """
+    threads = threads_of(tool)
+    job = threads.on_loop(call)
+    try:
+        await asyncio.wait({job}, timeout=seconds)
+    except asyncio.CancelledError:
+        _give_up(threads, job, stop)
+        raise
+    if not job.done():
+        raise _timeout(tool, seconds, has_begun=_give_up(threads, job, stop))
+    return job.result()
+
+
+def result_for_program(tool: Tool, call: Callable[[ToolContext], Result], context: ToolContext) -> Result:
+    """What `call` returns to a program, whose request waits in this thread. Raises ToolTimeoutError.
+
+    A tool that comes with a package runs in its own threads and is waited for no longer than a model waits for it: else
+    one that hangs would hold the threads of all requests.
+    """
+    if not tool.is_installed:
+        return call(context)
+    seconds, stop, threads = tool.seconds or SECONDS, Stop(), threads_of(tool)
+    job = threads.submit(call, replace(context, on_stop=stop.then))
+    wait([job], timeout=seconds)
+    if not job.done():
+        raise _timeout(tool, seconds, has_begun=_give_up(threads, job, stop))
+    return job.result()
+
+
+def _give_up(threads: WorkerThreads, job: Future[Result] | asyncio.Future[Result], stop: Stop) -> bool:
+    """Give up a call, and take it out of the queue; whether it had begun."""
+    has_begun = not threads.withdraw(job)
+    job.cancel()
+    stop.stop()
+    return has_begun
+
+
+def _timeout(tool: Tool, seconds: float, *, has_begun: bool) -> ToolTimeoutError:
+    if has_begun:
+        return ToolTimeoutError(f"{tool.name} took longer than {seconds:g} s and was given up.")
+    return ToolTimeoutError(f"{tool.name} was not called: all threads of this tool are busy with other calls.")

@@ -157,6 +157,18 @@ def test_a_brief_list_reads_no_summaries(database: Database, statements: Any) ->
         assert any("running_summary" in statement for statement in seen) is reads_them
 
 
+def test_a_brief_shape_has_each_field_of_its_row_under_its_name() -> None:
+    row = conversation.ConversationListRow(**{name: f"the {name}" for name in conversation.ConversationListRow._fields})
+    running = {"the conversation_id": ["an answer"]}
+    (brief,) = conversation.brief_shapes([row], running_answers=running)
+    same = ("conversation_id", "title", "updated_at", "conversation_friendly_id", "workspace_id", "message_count")
+    usual = {name: f"the {name}" for name in (*same, "flag", "tags")}
+    switched = dict.fromkeys(("archived", "stateless", "pinned"), True)
+    assert brief == {**usual, **switched, "running_answers": ["an answer"]}
+    with pytest.raises(ValueError, match="unpack"):  # another column, which nobody has thought of here
+        list(conversation.brief_shapes([(*row, "more")], running_answers={}))
+
+
 def test_archived_conversations_are_listed_when_asked_for(database: Database) -> None:
     row = make(database, title="old")
     conversations.update_conversation(

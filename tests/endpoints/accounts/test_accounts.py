@@ -291,7 +291,10 @@ def test_the_command_line_lists_and_revokes_the_tokens_of_an_account(
 
     foreign = run(ada.email, "--revoke", kept["token_id"])
     assert (foreign.exit_code, kept["token_id"] in foreign.output) == (1, True)
-    assert run(ada.email, "--revoke", made[0]["token_id"]).output == "API tokens revoked: 1.\n"
+    both = run(ada.email, "--revoke", made[0]["token_id"], "--revoke-all")
+    assert (both.exit_code, "not both" in both.output) == (2, True)
+    twice = ("--revoke", made[0]["token_id"]) * 2
+    assert run(ada.email, *twice).output == "API tokens revoked: 1.\n"
     assert [each["name"] for each in ada.get("/api_tokens").json] == ["b", "c\nd"]
     assert run(ada.email, "--revoke-all").output == "API tokens revoked: 2.\n"
     assert ada.get("/api_tokens").json == []
@@ -303,6 +306,22 @@ def test_the_command_line_lists_and_revokes_the_tokens_of_an_account(
         (ada.email, "b"),
         (ada.email, "c\nd"),
     ]
+
+
+def test_where_one_of_several_tokens_or_sessions_is_unknown_the_error_names_those_before_it(
+    app: Flask, ada: Person
+) -> None:
+    run = app.test_cli_runner().invoke
+    token_id = ada.post("/api_tokens", json={"name": "a"}).json["token_id"]
+    session = json.loads(run(args=["users", "sessions", "--email", ada.email, "--json"]).output)
+    for command, option, own, done in (
+        ("tokens", "--revoke", token_id, "API tokens revoked"),
+        ("sessions", "--end", session["session_id"], "Sessions ended"),
+    ):
+        ended = run(args=["users", command, "--email", ada.email, option, own, option, "unknown"])
+        assert ended.exit_code == 1
+        assert ended.output.endswith(f"(unknown) {done} before that: {own}.\n")
+        assert run(args=["users", command, "--email", ada.email, "--json"]).output == ""
 
 
 def test_the_command_line_lists_and_ends_the_sessions_of_an_account(
@@ -323,7 +342,9 @@ def test_the_command_line_lists_and_ends_the_sessions_of_an_account(
     assert (len(listed.splitlines()), "\x1b" in listed) == (2, False)
 
     assert run(ada.email, "--end", "unknown").exit_code == 1
-    assert run(ada.email, "--end", other["session_id"]).output == "Sessions ended: 1.\n"
+    both = run(ada.email, "--end", other["session_id"], "--end-all")
+    assert (both.exit_code, "not both" in both.output) == (2, True)
+    assert run(ada.email, *("--end", other["session_id"]) * 2).output == "Sessions ended: 1.\n"
     assert ada.get("/get_user_info").status_code == 200
     assert run(ada.email, "--end-all").output == "Sessions ended: 1.\n"
     assert ada.get("/get_user_info").status_code == 401

@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Table, insert
 
+from chat.turns.other_servers import OtherServers
 from database.accounts.audit import COMMAND_LINE
 from database.accounts.sessions import create_session
 from database.accounts.users import new_account, set_disabled
@@ -252,6 +253,21 @@ def test_a_server_stops_the_answers_of_an_account_that_a_command_disabled(
     assert events_of(running)[-1]["answer_status"] == "cancelled"
     hold.release()
     assert events_of(other)[-1]["answer_status"] == "complete"
+
+
+def test_a_server_that_looks_for_disabled_accounts_asks_no_other_one_to_stop(
+    app: Flask, ada: Person, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = ada.post(f"/send_message/{ada.new_conversation()}", json={"messageText": "Go on"}, buffered=False)
+    assert hold.wait_until_reached()
+    state, asked = app.extensions[EXTENSION], list[str]()
+    monkeypatch.setattr(OtherServers, "ask_to_stop", lambda _others, *, user_email: asked.append(user_email))
+    set_disabled(database=state.database, user_email=ada.email, disabled=True, by=COMMAND_LINE)
+    state.turns.stop_disabled()
+    assert events_of(running)[-1]["answer_status"] == "cancelled"
+    assert asked == []
+    state.turns.cancel_all(user_email=ada.email)
+    assert asked == [ada.email]
 
 
 def test_nobody_shuts_themself_out(grace: Person) -> None:

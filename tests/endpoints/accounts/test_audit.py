@@ -83,6 +83,18 @@ def test_each_act_is_told_to_the_pages_of_administrators_alone_and_a_quota_to_wh
     assert heard(ada.email) == [("settings", "quota")]
 
 
+def test_who_is_made_an_administrator_or_a_member_is_told(
+    store: Database, grace: Person, person: Callable[..., Person]
+) -> None:
+    email = person("other@example.org").email
+    for role, heard in (("administrator", 1), ("member", 2)):
+        assert grace.put(f"/users/{email}/role", json={"role": role}).status_code == 200
+        for each in (grace.email, email):
+            changes = changes_after(database=store, user_email=each, after=0, most=100)
+            told = [change.id for change in changes if change.kind == "administration"]
+            assert told == ["role_changed"] * heard, (role, each)
+
+
 def test_the_log_of_an_erased_account_stays_and_names_it_by_its_id(
     app: Flask, store: Database, grace: Person, ada: Person
 ) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
+from mcp import Client
 
-from chat.tools.registry import Tool, ToolContext
+from chat.tools.registry import InvalidArgumentsError, Tool, ToolContext
 from database.search.indexing import index_pending
 from endpoints.http.scope import EXTENSION
 from endpoints.tools.models import ToolItem
@@ -17,6 +20,22 @@ from language_models.testing import Reply, ScriptedChatModel, calling
 from search.patterns import Deadline
 from tests.endpoints.conftest import Person, refused, told
 from tests.endpoints.export.test_archive_imported import imported
+from tests.endpoints.mcp.programs import token_of, with_client
+
+
+@pytest.fixture
+def hanging(app: Flask) -> Iterator[Tool]:
+    """A tool of a package that does not answer before the test has ended."""
+    ended = threading.Event()
+
+    def hang(_context: ToolContext) -> dict[str, Any]:
+        ended.wait(60)
+        return {"success": True}
+
+    tool = Tool(name="hang", description="Hang.", parameters={}, run=hang, is_installed=True, seconds=0.05)
+    app.extensions[EXTENSION].tools.register(tool)
+    yield tool
+    ended.set()
 
 
 def test_the_tools_are_listed_with_their_schemas(ada: Person) -> None:
@@ -56,6 +75,40 @@ def test_errors_have_the_status_of_their_code(ada: Person, eve: Person) -> None:
     assert refused(eve.post(read, json={"conversationId": conversation_id})) == (404, "conversation_not_found")
     eve.client.delete_cookie("anaphora_session")
     assert refused(eve.post(read, json={"conversationId": conversation_id})) == (401, "unauthorized")
+
+
+def test_a_tool_of_a_package_that_hangs_holds_its_own_threads_alone_and_is_given_up(
+    app: Flask, ada: Person, hanging: Tool
+) -> None:
+    answer = ada.post(f"/api/tools/{hanging.name}", json={})
+    assert refused(answer) == (504, "tool_timeout")
+    assert answer.json["message"].startswith(f"{hanging.name} ")
+
+    async def use(client: Client) -> Any:
+        return (await client.call_tool(hanging.name, {})).structured_content
+
+    assert with_client(app, token_of(app, ada.email), use)["error"]["code"] == "tool_timeout"
+
+
+def test_a_tool_of_a_package_answers_programs_as_any_other(app: Flask, ada: Person) -> None:
+    def echo(context: ToolContext, **given: Any) -> dict[str, Any]:
+        if "word" not in given:
+            raise InvalidArgumentsError("Which word?")
+        return {"success": True, "user": context.user_email, "in": threading.current_thread().name, **given}
+
+    tool = Tool(name="echo_word", description="Echo.", parameters={}, run=echo, is_installed=True)
+    app.extensions[EXTENSION].tools.register(tool)
+    said = {"success": True, "user": ada.email, "in": "tool-call-of-echo_word_1", "word": "hello"}
+    assert ada.post("/api/tools/echo_word", json={"word": "hello"}).json == said
+    assert refused(ada.post("/api/tools/echo_word", json={})) == (400, "bad_request")
+
+    async def use(client: Client) -> list[Any]:
+        given = ({"word": "hello"}, {})
+        return [(await client.call_tool("echo_word", each)).structured_content for each in given]
+
+    answered, failed = with_client(app, token_of(app, ada.email), use)
+    assert answered == said
+    assert failed["error"] == {"code": "bad_request", "message": "Which word?"}
 
 
 def test_a_read_only_token_calls_the_tools_that_only_read(app: Flask, ada: Person) -> None:

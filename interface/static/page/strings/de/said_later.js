@@ -72,6 +72,7 @@ export const laterErrors = {
   tool_server_not_found: 'Diesen Werkzeugserver gibt es nicht mehr.',
   address_refused: 'Werkzeugserver unter dieser Adresse lässt dieser Server nicht zu.',
   too_many_calls: 'So viele Aufrufe deiner Werkzeugserver laufen schon, wie es zugleich sein dürfen. Warte, bis einer fertig ist.',
+  tool_timeout: 'Das Werkzeug hat nicht rechtzeitig geantwortet, oder es ist gerade ganz ausgelastet. Versuch es in einem Moment noch einmal.',
   document_not_found: 'Dieses Dokument gibt es nicht.',
   agent_not_found: 'Diesen Agenten gibt es nicht.',
   proposal_not_found: 'Diesen Vorschlag gibt es nicht mehr.',

@@ -71,6 +71,7 @@ export const laterErrors = {
   tool_server_not_found: 'Ese servidor de herramientas ya no existe.',
   address_refused: 'Este servidor no permite servidores de herramientas en esa dirección.',
   too_many_calls: 'Ya hay tantas llamadas en curso a tus servidores de herramientas como se permiten a la vez. Espera a que termine una.',
+  tool_timeout: 'La herramienta no respondió a tiempo o está ocupada del todo. Inténtalo de nuevo en un momento.',
   document_not_found: 'Ese documento no existe.',
   agent_not_found: 'Ese agente no existe.',
   proposal_not_found: 'Esa propuesta ya no existe.',

@@ -70,6 +70,7 @@ export const laterErrors = {
   tool_server_not_found: '这个工具服务器已不存在。',
   address_refused: '本服务器不允许使用该地址的工具服务器。',
   too_many_calls: '对你的工具服务器的调用已达到同时进行的上限。请等其中一个完成。',
+  tool_timeout: '工具没有及时回答，或者正忙得没有空位。请稍后再试。',
   document_not_found: '没有这个文档。',
   agent_not_found: '没有这个智能体。',
   proposal_not_found: '此建议已不存在。',
