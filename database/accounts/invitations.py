@@ -88,11 +88,16 @@ def create_invitation(
             raise UserExistsError(say("account_exists"))
         connection.execute(delete(invitations).where(_c.expires_at <= now_iso()))
         connection.execute(insert(invitations).values(row))
-        details = {"role": role, "uses": uses, "days": days}
+        details = {"role": role, "uses": uses, "days": days, **_addressed(address)}
         record_act(connection, by, "invitation_made", address or made.invitation_id, details=details)
 
     database.write(job)
     return made
+
+
+def _addressed(address: str | None) -> dict[str, bool]:
+    """What the audit log keeps of whom an invitation was for, where the account of the address is erased later."""
+    return {} if address is None else {"addressed": True}
 
 
 def list_invitations(*, database: Database) -> list[Invitation]:
@@ -125,7 +130,8 @@ def withdraw_invitation(*, database: Database, invitation_id: str, by: Actor) ->
         row = connection.execute(select(_c.invited_email).where(this)).first()
         if row is None or connection.execute(delete(invitations).where(this)).rowcount == 0:
             raise InvitationNotFoundError
-        record_act(connection, by, "invitation_withdrawn", row.invited_email or invitation_id)
+        subject = row.invited_email or invitation_id
+        record_act(connection, by, "invitation_withdrawn", subject, details=_addressed(row.invited_email))
 
     database.write(job)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, make_workspace, messages
 from tests.browser.screens import NARROW, SETTINGS, WIDE, WIDTHS, findings
 from tests.browser.sidebar_page import by_right_click, show_sidebar
@@ -20,7 +20,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import Page, Route, ViewportSize
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -196,10 +196,30 @@ def test_answers_to_one_question_are_compared_and_one_of_them_is_taken(
     first, second = answers.evaluate_all(tops)
     assert first < second
     assert every_finding(page, "variants-compared", shown=dialog) == []
+    # Its cards can be used in the dialog, and go first.
+    card_of_reference = dialog.locator("#reference-card")
+    answers.nth(1).locator(".reference-chip").hover()
+    expect(card_of_reference.get_by_role("button", name="Open")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card_of_reference).to_be_hidden()
+    expect(dialog).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(compare).to_be_focused()
     page.keyboard.press("Enter")
+    answers.nth(1).locator(".reference-chip").hover()
+    card_of_reference.get_by_role("button", name="Open").click()
+    expect(dialog).to_be_hidden()
+    # However often it is pressed while it comes, it comes once.
+    held: list[Route] = []
+    page.route("**/variants", lambda route: held.append(route))
+    compare.press("Enter")
+    compare.press("Enter")
+    until_held(page, held)
+    for route in held:
+        route.continue_()
+    page.unroute("**/variants")
+    expect(dialog).to_have_count(1)
     dialog.get_by_role("button", name="Use this one: 1 of 2").press("Enter")
     expect(dialog).to_be_hidden()
     expect(variants).to_contain_text("1/2")

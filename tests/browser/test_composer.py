@@ -548,14 +548,18 @@ def test_enter_sends_a_whole_reference_also_where_messages_are_offered_that_quot
     expect(page.locator(INPUT)).to_have_value(f"And {talk.reference(1)} ")
 
 
-def test_escape_where_messages_are_offered_means_the_whole_conversation(open_page: OpenPage, person: Client) -> None:
-    talk = hold_talk(person, "Growing tomatoes", "How much water?")
+def test_escape_where_messages_are_offered_means_the_whole_conversation(
+    open_page: OpenPage, person: Client, page_problems: PageProblems
+) -> None:
+    page_problems.expect("404")
+    talk = hold_talk(person, "Growing tomatoes", "How much watering?")
     page = open_page(person, talk.path)
     whole = f"See @conversation_{talk.friendly_id}"
     page.focus(INPUT)
     page.keyboard.type("See @conversation_growing")
     option(page, "Growing tomatoes").first.click()
-    expect(option(page, "How much water?").first).to_be_visible()
+    expect(option(page, "How much watering?").first).to_be_visible()
+    expect(page.locator(".suggestions-keys")).to_contain_text("Esc for the whole conversation")
     page.keyboard.press("Escape")
     expect(page.locator(INPUT)).to_have_value(f"{whole} ")
     expect(page.locator("#composer-suggestions")).to_be_hidden()
@@ -565,10 +569,10 @@ def test_escape_where_messages_are_offered_means_the_whole_conversation(open_pag
     # As a choice, it can be taken back; and a word that was searched for goes, too, with the space that follows kept.
     page.keyboard.press("Control+z")
     expect(page.locator(INPUT)).to_have_value(f"{whole}_message_")
-    page.fill(INPUT, f"{whole}_message_wat and more")
+    page.fill(INPUT, f"{whole}_message_watering and more")
     for _ in " and more":
         page.keyboard.press("ArrowLeft")
-    expect(option(page, "How much water?").first).to_be_visible()
+    expect(option(page, "How much watering?").first).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(INPUT)).to_have_value(f"{whole} and more")
     page.keyboard.press("Enter")
@@ -583,6 +587,15 @@ def test_escape_where_messages_are_offered_means_the_whole_conversation(open_pag
     page.keyboard.press("Escape")
     expect(page.locator("#composer-suggestions")).to_be_hidden()
     expect(page.locator(INPUT)).to_have_value(f"See {talk.reference(1)}")
+    # So does one that ends a sentence, and one of a conversation that there is not.
+    for text in (f"See {talk.reference(1)},", "@conversation_secret_message_gießen"):
+        page.fill(INPUT, "")
+        page.fill(INPUT, text)
+        expect(page.locator(".suggestions-note")).to_be_visible()
+        expect(page.locator(".suggestions-note")).not_to_have_text("Searching…")
+        page.keyboard.press("Escape")
+        expect(page.locator(".suggestions")).to_be_hidden()
+        expect(page.locator(INPUT)).to_have_value(text)
 
 
 def test_a_letter_in_a_long_text_is_not_paid_for_by_the_whole_text(open_page: OpenPage, person: Client) -> None:

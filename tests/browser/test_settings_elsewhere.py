@@ -234,6 +234,25 @@ def test_what_was_typed_of_an_agent_stays_while_the_saved_one_is_shown_and_when_
     ]
 
 
+def test_what_a_saved_agent_was_changed_to_is_kept_when_what_was_typed_is_saved_elsewhere(
+    person: Client, open_page: OpenPage
+) -> None:
+    cook = person.post("/api/agents", {"title": "Cook", "system_prompt": "Soups."}).json()
+    address = f"/api/agents/{cook['agent_id']}"
+    page = open_page(person, "/settings#agents")
+    told = page.locator("#agent-told")
+    page.get_by_role("button", name="Edit: Cook").click()
+    told.fill("Bread.")
+    person.put(address, {"title": "Cook", "slug": "cook", "system_prompt": "Pies."})
+    page.get_by_role("button", name="Show what was saved").click()
+    told.fill("Pies and tarts.")
+    person.put(address, {"title": "Cook", "slug": "cook", "system_prompt": "Bread."})
+    expect(page.get_by_role("button", name="Show what was saved")).to_be_visible()
+    expect(told).to_have_value("Pies and tarts.")
+    page.reload()
+    expect(told).to_have_value("Pies and tarts.")
+
+
 def test_a_language_chosen_elsewhere_is_told(person: Client, open_page: OpenPage) -> None:
     page = open_page(person, "/settings#appearance")
     language = page.get_by_label("Language", exact=True)

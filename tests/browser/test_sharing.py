@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.attachments.made_files import picture_of
-from tests.browser.chromium import PageProblems
+from tests.browser.chromium import PageProblems, until_held
 from tests.browser.history import RICH_ANSWER, Talk, hold_talk, store_talk
 from tests.browser.screens import findings
 from tests.browser.sidebar_page import SidebarPage
@@ -21,7 +21,7 @@ from tests.http_client import Client
 from tests.live_server import LiveServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -62,6 +62,26 @@ def shared_link(client: Client, talk: Talk) -> str:
     reply = client.post(f"/share/{talk.conversation_id}")
     assert reply.status == 200, reply.text
     return str(reply.json()["url"])
+
+
+def test_a_link_that_is_made_after_its_dialog_was_closed_is_not_copied(
+    person: Client, garden: Talk, open_page: OpenPage
+) -> None:
+    page = open_page(person, garden.path)
+    dialog = share_dialog(page, "Garden <i>plans</i>")
+    expect(dialog).to_contain_text("Anyone with the link can read 2 messages as they are now")
+    page.evaluate("navigator.clipboard.writeText('something else')")
+    held: list[Route] = []
+    page.route("**/share/**", lambda route: held.append(route))
+    page.keyboard.press("Enter")
+    until_held(page, held)
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    with page.expect_response("**/share/**"):
+        held[0].continue_()
+    page.unroute("**/share/**")
+    share_dialog(page, "Garden <i>plans</i>")
+    assert page.evaluate("navigator.clipboard.readText()") == "something else"
 
 
 def test_a_conversation_is_shared_renewed_and_withdrawn(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { createActs } from '../../interface/static/page/settings/administration/acts_model.js';
 import { accountText, actText } from '../../interface/static/page/settings/administration/audit_model.js';
 
 const said = (act, details, subject = 'linus@example.org') => actText({ act, subject, details });
@@ -33,6 +34,8 @@ test('who has no address any more, and whom an invitation is for, is said withou
   assert.deepEqual(said('account_deleted', {}, ID), { name: 'Account deleted', note: 'an account that was erased (1b4e28ba)' });
   assert.equal(accountText(ID), 'an account that was erased (1b4e28ba)');
   assert.deepEqual(said('invitation_withdrawn', {}, ID).note, 'for anybody');
+  assert.equal(said('invitation_withdrawn', { addressed: true }, ID).note, 'an account that was erased (1b4e28ba)');
+  assert.equal(said('invitation_withdrawn', { addressed: true }).note, 'linus@example.org');
   assert.deepEqual(['', 'ada@example.org'].map(accountText), ['', 'ada@example.org']);
 });
 
@@ -40,4 +43,46 @@ test('what a newer server notes is shown as it is', () => {
   assert.deepEqual(said('moon_landed', { crew: ['a', 'b'], fuel: null }), { name: 'moon_landed', note: 'linus@example.org · crew: a → b · fuel: null' });
   assert.match(said('role_changed', { role: 'owner' }).note, /role: owner$/);
   assert.match(said('job_retried', { kind: 'new_kind' }).note, /kind: new_kind$/);
+});
+
+/** A list of acts whose answers come when `answer` is called, oldest request first. */
+function askedActs() {
+  const asked = [];
+  const list = createActs((wanted) => new Promise((resolve, reject) => asked.push({ wanted, resolve, reject })));
+  const acts = (...ids) => ids.map((id) => ({ audit_id: id }));
+  return { list, asked, wanted: () => asked.map(({ wanted }) => [wanted.act, wanted.before]), page: (ids, next) => ({ acts: acts(...ids), next }), ids: () => list.acts().map(({ audit_id: id }) => id) };
+}
+
+test('what follows is of the kind that was asked for, each once', async () => {
+  const { list, asked, wanted, page, ids } = askedActs();
+  assert.equal(await list.newer(), false);
+  const form = { act: 'role_changed', subject: '' };
+  const first = list.begin(form);
+  form.act = 'token_made';
+  asked[0].resolve(page([9, 8], 8));
+  assert.equal(await first, true);
+  const more = [list.newer(), list.earlier(), list.earlier()];
+  asked[1].resolve(page([10, 9], 9));
+  asked[2].resolve(page([7], null));
+  asked[3].resolve(page([7], null));
+  await Promise.all(more);
+  assert.deepEqual([wanted(), ids(), list.hasEarlier()], [
+    [['role_changed', null], ['role_changed', null], ['role_changed', 8], ['role_changed', 8]], [10, 9, 8, 7], false,
+  ]);
+  assert.equal(await list.earlier(), false);
+});
+
+test('an answer to what was asked for before is dropped, and so is its failure', async () => {
+  const { list, asked, page, ids } = askedActs();
+  const one = list.begin({ act: 'role_changed', subject: '' });
+  const two = list.begin({ act: 'token_made', subject: '' });
+  asked[1].resolve(page([5], null));
+  asked[0].resolve(page([4], null));
+  assert.deepEqual([await one, await two, ids()], [false, true, [5]]);
+  const newer = list.newer();
+  const three = list.begin({ act: '', subject: '' });
+  asked[2].reject(new Error('late'));
+  asked[3].reject(new Error('lost'));
+  assert.equal(await newer, false);
+  await assert.rejects(three, /lost/);
 });

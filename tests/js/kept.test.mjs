@@ -366,3 +366,32 @@ test('a message that was taken back has its id as long as it says and brings the
   const others = [{ text: 'Hi!' }, { files: [] }, { files: [...said.files, { id: 'f2', name: 'b.txt' }] }, { attached: [] }, { replyTo: null }];
   assert.deepEqual(others.map((other) => drafts.resendId('c', { ...said, ...other })), others.map(() => undefined));
 });
+
+test('a long draft that comes in the place of something else is written with it, and not some seconds later', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
+  const memory = createMemory();
+  const puts = t.mock.method(memory.database, 'put');
+  const drafts = createDrafts(await memory.openTab('ada'));
+  const long = 'x'.repeat(30_000);
+  const stored = (id) => memory.stored.get(JSON.stringify(['ada', 'draft', id]))?.text.length;
+  drafts.set(null, long);
+  drafts.set(null, `${long}y`);
+  drafts.move(null, 'c1', `${long}y`, [CLAIM]);
+  assert.deepEqual([stored(''), stored('c1'), drafts.get('c1').length, drafts.attached('c1')], [undefined, 30_001, 30_001, [CLAIM]]);
+  assert.equal(puts.mock.callCount(), 2);
+  drafts.setNow('c1', `${long}yy`);
+  assert.equal(stored('c1'), 30_002);
+  drafts.move('c1', 'c2', '');
+  assert.deepEqual([stored('c1'), stored('c2'), drafts.isEmpty('c2')], [undefined, undefined, true]);
+});
+
+test('where the clock was set back, a long draft is written at once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 100_000_000 });
+  const memory = createMemory();
+  const drafts = createDrafts(await memory.openTab('ada'));
+  const long = 'x'.repeat(30_000);
+  drafts.set('c1', long);
+  t.mock.timers.setTime(1_000_000);
+  drafts.set('c1', `${long}y`);
+  assert.equal(memory.stored.get(JSON.stringify(['ada', 'draft', 'c1'])).text.length, 30_001);
+});

@@ -91,3 +91,18 @@ test('a tab in which nothing was typed leaves what another one keeps', async () 
   writing.typed.saved(['Ada']);
   assert.equal(writing.kept(), null);
 });
+
+test('what a shown value was changed to goes when what was typed is saved instead', async () => {
+  const memory = createMemory();
+  const form = await openForm(memory, 'Ada');
+  form.type(0, 'Mine');
+  form.typed.follow(['Theirs']);
+  form.typed.swap(0);
+  form.type(0, 'Theirs+');
+  form.typed.swap(0);
+  form.typed.saved(['Mine']);
+  form.type(0, 'Mine, and more');
+  await settled();
+  const reloaded = await openForm(memory, 'Mine');
+  assert.deepEqual([reloaded.shown(), reloaded.typed.hasBeside(0), form.typed.hasBeside(0)], [['Mine, and more'], false, false]);
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { activityChosen, conversationChosen, isComplete, isOneWord, joinedChosen, memoryChosen, mentionAt, messageChosen, withoutMessagePart } from '../../interface/static/page/composer/suggestions/mention_model.js';
+import { activityChosen, conversationChosen, isComplete, isOneWord, joinedChosen, meansConversation, memoryChosen, mentionAt, messageChosen, withoutMessagePart } from '../../interface/static/page/composer/suggestions/mention_model.js';
 
 const at = (text) => mentionAt(text, text.length);
 
@@ -134,4 +134,22 @@ test('Enter takes an activity for the beginning of a short id alone, not for num
   for (const text of ['#a', '#a1b2c', '#1f']) assert.ok(isOneWord(at(text)), text);
   for (const text of ['#', '#42', '#todo', '#ff8801', '#add-on']) assert.ok(!isOneWord(at(text)), text);
   assert.equal(activityChosen({ reference: '#a1b2c3' }), '#a1b2c3 ');
+});
+
+/** Whether Escape gives up what is typed before the bar. */
+function givesUp(marked) {
+  const caret = marked.indexOf('|');
+  return meansConversation(mentionAt(marked.replace('|', ''), caret), marked.slice(caret + 1));
+}
+
+test('Escape means the conversation where nothing, or a word that is no reference, was typed behind it', () => {
+  const talk = '@conversation_growing_tomatoes_b4f2';
+  for (const marked of [`See ${talk}_message_|`, `${talk}_message_| and more`, `${talk}_msg_watering|\nmore`, `${talk}_message_gießen|`]) {
+    assert.ok(givesUp(marked), marked);
+  }
+  for (const marked of [
+    `See ${talk}_message_a3f2b1,| and`, `(${talk}_message_a3f2b1).|`, `See ${talk}_message_a3f|2b1 and`, `${talk}_message_a3f2b1_file_1|`,
+    '@conversation_secret_message_p44e|',
+    `${talk}_message_a3f|`, `${talk}_message_manure|`, `${talk}_message_12|`, `${talk}_message_watering|, and`, `${talk}_message_|)`, '@conversation_growing|',
+  ]) assert.ok(!givesUp(marked), marked);
 });

@@ -16,6 +16,7 @@ from werkzeug.test import TestResponse
 from database.accounts.throttle import Limit
 from database.connection import open_store
 from database.engine import clock
+from endpoints.http.scope import EXTENSION
 from settings import Settings
 from tests.endpoints.accounts.test_openid_login import (
     BROWSER,
@@ -248,10 +249,24 @@ def test_the_audit_log_says_who_invited_whom_and_gave_which_role(grace: Person, 
     assert acts == [
         ("role_changed", ada.email, {"role": "member"}),
         ("role_changed", ada.email, {"role": "administrator"}),
-        ("invitation_withdrawn", BOB, {}),
-        ("invitation_made", BOB, {"role": "administrator", "uses": 1, "days": 3}),
+        ("invitation_withdrawn", BOB, {"addressed": True}),
+        ("invitation_made", BOB, {"role": "administrator", "uses": 1, "days": 3, "addressed": True}),
     ]
     assert path.rpartition("/")[2] not in answer.get_data(as_text=True)
+
+
+def test_an_invitation_for_an_address_is_told_from_one_for_anybody_when_its_account_is_erased(
+    app: Flask, grace: Person
+) -> None:
+    path = invite(grace, email=BOB)
+    invite(grace, uses=2)
+    bob = app.test_client()
+    assert accept(bob, path).status_code == 200
+    assert grace.delete(f"/users/{BOB}").status_code == 200
+    assert app.extensions[EXTENSION].account_erasure.erase_closed() == 1
+    made = grace.get("/admin/audit", query_string={"act": "invitation_made"}).json["acts"]
+    assert ["@" in each["subject"] for each in made] == [False, False]
+    assert [each["details"].get("addressed", False) for each in made] == [False, True]
 
 
 def test_the_audit_log_says_who_made_an_account_by_an_invitation(app: Flask, grace: Person) -> None:

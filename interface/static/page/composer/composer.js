@@ -94,8 +94,10 @@ export function mountComposer(form, page, { place, onStop }) {
     if (!references && mayHoldReference()) bringReferences();
   }
 
+  const said = () => [conversationId, input.value, memories.attached(), reply.target];
+
   function keepDraft() {
-    drafts.set(conversationId, input.value, memories.attached(), reply.target);
+    drafts.set(...said());
   }
 
   function keepFiles(wanted, uploaded) {
@@ -227,9 +229,9 @@ export function mountComposer(form, page, { place, onStop }) {
       return;
     }
     const target = reply.target;
-    const said = { text, files: kept, attached: memories.attached(), replyTo: target };
+    const sent = { text, files: kept, attached: memories.attached(), replyTo: target };
     const message = {
-      ...place(), ...said, id: drafts.resendId(conversationId, said),
+      ...place(), ...sent, id: drafts.resendId(conversationId, sent),
       fields: { ...memories.payload(), ...choice.payload(), ...(target ? { reply_to: target.message_id } : {}) },
     };
     tellProblem('');
@@ -260,7 +262,7 @@ export function mountComposer(form, page, { place, onStop }) {
       text: [text, since].filter(Boolean).join('\n'), files: [...wanted, ...files.all()], target: replyTo ?? reply.target,
       attached: [...attached, ...memories.attached().filter(({ claim_id: claimId }) => !ids.has(claimId))],
     });
-    keepDraft();
+    drafts.setNow(...said());
     keepFiles(files.all());
     // The server may have it, and nobody heard.
     if (problem && !problem.isRefused) drafts.setResend(conversationId, { id, text, files: wanted, attached, replyTo });
@@ -329,10 +331,10 @@ export function mountComposer(form, page, { place, onStop }) {
     },
     /** A conversation was made for what is being written. */
     rename(id) {
-      page.kept.change(drafts.removal(conversationId));
+      const before = conversationId;
       conversationId = id;
       choice.rename(id);
-      keepDraft();
+      drafts.move(before, ...said());
       keepFiles(files.all());
       files.keepUploads();
       showWaiting();

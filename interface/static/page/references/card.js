@@ -66,6 +66,13 @@ function thePopup() {
   popup.addEventListener('focusin', () => clearTimeout(timer));
   popup.addEventListener('focusout', closeSoon);
   addEventListener('keydown', (event) => event.key === 'Escape' && dismiss());
+  // In a dialog, which hears of Escape too, the card goes first.
+  addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !popup.matches('dialog :popover-open')) return;
+    event.preventDefault();
+    event.stopPropagation();
+    dismiss();
+  }, true);
   return popup;
 }
 

@@ -3,7 +3,7 @@ import { createLatest } from '../../core/latest.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { strings } from '../../strings/en/conversation.js';
 import { argumentAt } from '../commands/commands_model.js';
-import { isComplete, isOneWord, isSameMention, mentionAt, withoutMessagePart } from './mention_model.js';
+import { isComplete, isOneWord, isSameMention, meansConversation, mentionAt, withoutMessagePart } from './mention_model.js';
 import { createSuggestions } from './suggestions.js';
 import { OFFERS, replacementFor } from './sources.js';
 import { whenReleased } from '../../ui/dom.js';
@@ -31,14 +31,23 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
   let answered = null;
   /** Whether what it says lacks nothing. */
   let isWhole = false;
+  /** The friendly id of the conversation whose messages were found last. */
+  let foundId = null;
   /** Where the caret is behind the space that a choice brought; -1 where something was done since. */
   let spacedAt = -1;
 
   const latest = createLatest((asked, { signal, onMore }) => OFFERS[asked.kind].ask(asked, { api, conversationId: conversationId(), signal, onMore }), {
     delay: 150,
     ready: whenReleased,
-    onAnswer: show,
-    onError: (error, asked) => (error.status === 404 ? show([], asked) : suggestions.tell(words.searchFailed)),
+    onAnswer(answer, asked) {
+      if (asked.kind === 'message') foundId = asked.friendlyId;
+      show(answer, asked);
+    },
+    onError(error, asked) {
+      if (asked.friendlyId === foundId) foundId = null;
+      if (error.status === 404) show([], asked);
+      else suggestions.tell(words.searchFailed);
+    },
   });
 
   function show(answer, asked) {
@@ -48,8 +57,8 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     isWhole = offer.isWhole?.(answer) ?? false;
     const groups = offer.groups(answer).filter(({ options }) => options.length > 0);
     const failed = offer.failed?.(answer) ?? [];
-    if (groups.length > 0) suggestions.show(groups, { keys: offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !isWhole, isFuller });
-    else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none].join(' '));
+    if (groups.length > 0) suggestions.show(groups, { keys: givesUp(asked) ? words.keysWhole : offer.keys(), more: failed.join(' '), preselects: isOneWord(asked) && !isWhole, isFuller });
+    else if (isSearch(asked) && offer.none) suggestions.tell([...failed, offer.none, givesUp(asked) ? words.escWhole : ''].filter(Boolean).join(' '));
     else suggestions.close();
   }
 
@@ -142,10 +151,9 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
     events.emit('claim:use-now', { claim_id, friendly_id, statement });
   }
 
-  /** Of what is not answered yet, its look decides. */
-  const namesMessage = () => (mention === answered ? isWhole : isComplete(mention));
+  /** Whether Escape gives up the half name of a message, which would lead nowhere, of a conversation that there is. */
+  const givesUp = (found) => found?.kind === 'message' && found.friendlyId === foundId && meansConversation(found, input.value.slice(found.end));
 
-  /** Who wants none of the messages means the conversation: the half name of a message would lead nowhere. */
   function giveUpMessage() {
     const { start, end } = mention;
     const typed = input.value.slice(start, end);
@@ -154,7 +162,7 @@ export function createAutocomplete(input, { api, events, kept, conversationId = 
 
   function handleKey(event) {
     if (event.key === 'Escape' && suggestions.isOpen()) {
-      if (mention?.kind === 'message' && !namesMessage()) giveUpMessage();
+      if (givesUp(mention)) giveUpMessage();
       else {
         dismissed = mention?.start ?? -1;
         close();

@@ -116,6 +116,18 @@ const MESSAGE_NAME = /^(?:[a-z0-9]{6,}|\d+)$/i;
 /** Whether what is typed may be a whole reference already, about which there is nothing to say. */
 export const isComplete = ({ kind, query }) => kind === 'message' && MESSAGE_NAME.test(query);
 
+/** A word that is looked for in messages and can be no reference: no number, and not what a hash begins with, or an id that is not written to its end. */
+const SEARCH_WORD = /^(?![a-z]{1,6}$)[\p{L}\p{M}]+$/iu;
+
+/**
+ * Whether who wants none of the messages that are offered means the conversation: what is typed would else stay half a name, and nothing that
+ * somebody wrote goes with it.
+ *
+ * @param {{kind: string, query: string}} mention
+ * @param {string} behind the text behind the caret
+ */
+export const meansConversation = ({ kind, query }, behind) => kind === 'message' && (query === '' || SEARCH_WORD.test(query)) && /^(?:\s|$)/.test(behind);
+
 /** @param {string} friendlyId @returns {string} what choosing a conversation inserts */
 export function conversationChosen(friendlyId) {
   return `@conversation_${friendlyId}_message_`;

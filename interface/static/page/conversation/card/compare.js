@@ -24,11 +24,19 @@ function headOf({ number, model, created_at: at, chosen }, total) {
 /**
  * @param {object} message an answer that was made again
  * @param {object} page what cards share
+ * @param {() => boolean} isShown whether it still is what the person looks at, once it was loaded
  * @returns {Promise<void>} once they are shown; rejects where they can't be loaded
  */
-export async function compareVariants(message, page) {
+export async function compareVariants(message, page, isShown) {
   const [variants] = await Promise.all([page.api.listVariants(message.message_id), addPanelStyle('conversation/card/compare')]);
-  const decorate = (node, raw) => decorateReferences(node, raw, { entries: message.references ?? [], ...page });
+  if (!isShown()) return;
+  // A reference leads elsewhere, and what is over the page goes.
+  const leaving = (act) => (...given) => {
+    dialog.close();
+    return act(...given);
+  };
+  const beyond = { ...page, goTo: leaving(page.goTo), events: { ...page.events, emit: leaving(page.events.emit) } };
+  const decorate = (node, raw) => decorateReferences(node, raw, { entries: message.references ?? [], ...beyond });
   const contents = [];
 
   function column(variant) {
@@ -55,7 +63,5 @@ export async function compareVariants(message, page) {
   const list = element('div', { class: 'compared-list', role: 'group', tabindex: '0', 'aria-label': words.list }, ...variants.map(column));
   const dialog = openDialog({ title: words.title(variants.length), content: [list], buttons: [close], className: 'compare-dialog' });
   contents.forEach((show) => show());
-  // A reference leads elsewhere, and what is over the page goes.
-  list.addEventListener('click', ({ target }) => target.closest('.reference-chip[href]') && dialog.close());
   list.focus();
 }

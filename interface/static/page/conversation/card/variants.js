@@ -52,10 +52,17 @@ export function createVariantSwitch(current, page) {
   }
 
   const { node, update } = createSwitch({ words: strings.variants, place, choose: (number) => page.onAction('chooseVariant', current(), number) });
-  node.append(opener('layout-split', strings.variants.compare, async () => {
-    const open = async () => (await bring(() => import('./compare.js'))).compareVariants(current(), page);
-    await attempt(open, { failed: strings.variants.compareFailed });
-  }));
+  let isOpening = false;
+  const open = async () => {
+    if (isOpening) return;
+    isOpening = true;
+    try {
+      await (await bring(() => import('./compare.js'))).compareVariants(current(), page, () => node.isConnected);
+    } finally {
+      isOpening = false;
+    }
+  };
+  node.append(opener('layout-split', strings.variants.compare, () => attempt(open, { failed: strings.variants.compareFailed })));
   return { node, update };
 }
 

@@ -114,7 +114,8 @@ export async function openShareDialog({ api, conversationId, title }) {
   /** A new link is made to be given to somebody. Where the browser refuses to copy it, it stands there selected. */
   async function copyNew() {
     const link = linkOf(state.share);
-    if (!link) return;
+    // Who has left the dialog has gone on, perhaps with something else to paste.
+    if (!link || !node.open) return;
     const isCopied = await copyText(link, { isShown: true });
     status.textContent = isCopied ? words.made : words.notCopied;
     status.classList.toggle('is-refused', !isCopied);

@@ -29,13 +29,20 @@ export function createDrafts(kept) {
     .filter(({ conversation }) => conversation === idOf(conversationId))
     .toSorted((one, other) => (one.place ?? 0) - (other.place ?? 0));
 
-  function set(conversationId, text, attached = [], replyTo = null) {
-    const isEmpty = text.trim() === '' && attached.length === 0 && replyTo === null;
-    if (isEmpty && kept.get(DRAFT, idOf(conversationId)) === null) return;
+  /** The entry of a draft; null where nothing is in it. */
+  function entryOf(conversationId, text, attached = [], replyTo = null) {
+    if (text.trim() === '' && attached.length === 0 && replyTo === null) return null;
     const { resend } = draft(conversationId);
-    const write = text.length < LONG ? 'set' : 'setSoon';
-    kept[write](DRAFT, idOf(conversationId), isEmpty ? null : { text, attached, at: Date.now(), ...(replyTo ? { replyTo } : {}), ...(resend ? { resend } : {}) });
+    return { text, attached, at: Date.now(), ...(replyTo ? { replyTo } : {}), ...(resend ? { resend } : {}) };
   }
+
+  function set(conversationId, text, ...more) {
+    const entry = entryOf(conversationId, text, ...more);
+    if (entry === null && kept.get(DRAFT, idOf(conversationId)) === null) return;
+    kept[text.length < LONG ? 'set' : 'setSoon'](DRAFT, idOf(conversationId), entry);
+  }
+
+  const removal = (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]];
 
   return {
     get: (conversationId) => draft(conversationId).text ?? '',
@@ -44,6 +51,13 @@ export function createDrafts(kept) {
     /** @returns {{message_id: string, sender: string, short_id: string, name: string, text: string}|null} */
     replyTo: (conversationId) => draft(conversationId).replyTo ?? null,
     set,
+    /** As `set`, written at once, however long it is: what it comes from is gone. */
+    setNow(conversationId, ...said) {
+      set(conversationId, ...said);
+      kept.flush();
+    },
+    /** As `setNow`, in the place of another draft: both change, or none. */
+    move: (from, conversationId, ...said) => kept.change([...removal(from), [DRAFT, idOf(conversationId), entryOf(conversationId, ...said)]]),
     /** The id of a message that was taken back although the server may have it: with the same in it, it is the same message. */
     resendId(conversationId, message) {
       const { resend } = draft(conversationId);
@@ -72,7 +86,7 @@ export function createDrafts(kept) {
       return [...touched].filter(([, at]) => at < moment).map(([id]) => id);
     },
     /** What removes a draft that was sent, for `Kept.change`. */
-    removal: (conversationId) => [[DRAFT, idOf(conversationId), null], [FILES, idOf(conversationId), null]],
+    removal,
     /** Calls `listener(conversationId)` when another tab changed a draft. */
     followElsewhere: (listener) => kept.follow(({ kind, id, isElsewhere }) => isElsewhere && [DRAFT, FILES].includes(kind) && listener(id || null)),
   };

@@ -141,7 +141,8 @@ export class Kept {
     this.#note(kind, id, value);
     this.#tell([[kind, id]], { isElsewhere: false });
     clearTimeout(this.#pause);
-    if (since > LONGEST_MS) this.flush();
+    // Where the clock was set back, nobody knows how long ago it was.
+    if (since > LONGEST_MS || since < 0) this.flush();
     else this.#pause = setTimeout(() => this.flush(), Math.min(PAUSE_MS, LONGEST_MS - since));
   }
 

@@ -8,6 +8,7 @@ import { attempt } from '../../ui/notices/attempts.js';
 import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element } from '../../ui/dom.js';
 import { accountText, actText } from './audit_model.js';
+import { createActs } from './acts_model.js';
 import { createAdministrationApi } from './administration_api.js';
 import { fill, record, records } from '../records.js';
 import { mountPeopleList } from './people_list.js';
@@ -122,9 +123,7 @@ function mountHealth(place, { settings }) {
 }
 
 function mountAudit(place, form, { settings }) {
-  let acts = [];
-  /** Before which one the next page ends; null: there is none. */
-  let earlier = null;
+  const list = createActs(settings.audit);
   const filter = () => ({ act: form.elements.act.value, subject: form.elements.subject.value.trim() });
 
   function row({ at, actor_email: actor, door, address, ...done }) {
@@ -135,30 +134,20 @@ function mountAudit(place, form, { settings }) {
     });
   }
 
-  function shown() {
-    if (!acts.length) return [nothing(words.audit.none)];
-    const more = element('button', { type: 'button', class: 'btn btn-quiet', text: words.audit.more, onclick: () => show(earlier) });
-    return [records(acts.map(row)), ...(earlier === null ? [] : [more])];
+  function shown(isTaken) {
+    if (!isTaken) return [...place.childNodes];
+    if (!list.acts().length) return [nothing(words.audit.none)];
+    const more = element('button', { type: 'button', class: 'btn btn-quiet', text: words.audit.more, onclick: () => fill(place, list.earlier, shown) });
+    return [records(list.acts().map(row)), ...(list.hasEarlier() ? [more] : [])];
   }
 
-  function show(before = null) {
-    return fill(place, () => settings.audit({ ...filter(), before }), (found) => {
-      acts = before === null ? found.acts : [...acts, ...found.acts];
-      earlier = found.next;
-      return shown();
-    });
+  /** What is in the form counts from now on, and what is typed there later does not yet. */
+  function show() {
+    const wanted = filter();
+    return fill(place, () => list.begin(wanted), shown);
   }
 
-  /** What was done meanwhile comes above what is shown. */
-  function showNewer() {
-    return fill(place, () => settings.audit({ ...filter(), before: null }), (found) => {
-      const newer = found.acts.filter(({ audit_id: id }) => !acts.some((known) => known.audit_id === id));
-      const isGap = newer.length === found.acts.length;
-      acts = isGap ? found.acts : [...newer, ...acts];
-      if (isGap) earlier = found.next;
-      return shown();
-    }, { isBehind: true });
-  }
+  const showNewer = () => fill(place, list.newer, shown, { isBehind: true });
 
   form.elements.act.append(...Object.entries(words.audit.acts).map(([act, label]) => element('option', { value: act, text: label })));
   form.addEventListener('submit', (event) => {
@@ -166,7 +155,7 @@ function mountAudit(place, form, { settings }) {
     show();
   });
   form.elements.act.addEventListener('change', () => show());
-  return { show: () => show(), showNewer };
+  return { show, showNewer };
 }
 
 export function mountAdministration(section, { api, watch }) {

@@ -13,9 +13,9 @@ const NAMED = new Set(['model_fetched', 'store_restored', 'store_moved', 'store_
 /** An account, by its address; one that was erased is known by its id alone. @param {string} account */
 export const accountText = (account) => (account === '' || account.includes('@') ? account : words.erased(account.slice(0, 8)));
 
-function subjectText(act, subject) {
+function subjectText(act, subject, { addressed }) {
   if (NAMED.has(act)) return subject;
-  return act.startsWith('invitation_') && !subject.includes('@') ? words.anybody : accountText(subject);
+  return act.startsWith('invitation_') && !addressed && !subject.includes('@') ? words.anybody : accountText(subject);
 }
 
 const limit = (value) => (value === null ? words.usual : number(value));
@@ -37,6 +37,8 @@ const SAID = {
   changes: (count) => words.changes(count),
   bytes: (sizes) => span(sizes, (size) => administrationStrings.megabytes(megabytes(size))),
   rows: (count) => words.rows(count),
+  // Said by the subject.
+  addressed: () => '',
 };
 
 function detailText(act, name, value) {
@@ -52,5 +54,5 @@ function detailText(act, name, value) {
  */
 export function actText({ act, subject, details }) {
   const said = Object.entries(details).map(([name, value]) => detailText(act, name, value));
-  return { name: words.acts[act] ?? act, note: [subjectText(act, subject), ...said].filter(Boolean).join(' · ') };
+  return { name: words.acts[act] ?? act, note: [subjectText(act, subject, details), ...said].filter(Boolean).join(' · ') };
 }

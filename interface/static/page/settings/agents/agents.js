@@ -268,8 +268,8 @@ export function mountAgents(section, { api, settings, kept, watch }) {
     if (isSameForm(now, before)) return;
     if (isSameForm(fields.read(), before)) showForm(now);
     turnTo(open);
-    if (isTyped) keep();
     if (aside && isSameForm(aside, now)) aside = null;
+    if (isTyped) keep();
     if (isSameForm(typedForm(), now)) forgetOther();
     else otherNote.show(aside !== null);
   }

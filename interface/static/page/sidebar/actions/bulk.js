@@ -18,8 +18,10 @@ function explain(error, left, total, gone) {
 /**
  * @param {object} api
  * @param {() => Promise<void>} onGone called where some of them are there no more
- * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void, gone?: string}) => Promise<void>}
- *   `apply` shows what was done; it is called again for those that a later try has done; `gone`: why some may have been left
+ * @returns {(ids: string[], change: string, options: {value?: string, apply: (done: string[]) => Promise<void>|void, gone?: string,
+ *   again?: (left: string[]) => void}) => Promise<Error|null>} why some were not asked for, or not answered
+ *   `apply` shows what was done; it is called again for those that a later try has done; `gone`: why some may have been left;
+ *   `again`: what *Try again* does in the place of the same change of those that are left
  */
 export function createMany(api, onGone) {
   const bulk = createBulkApi(api);
@@ -42,18 +44,19 @@ export function createMany(api, onGone) {
     }
   }
 
-  return async function changeMany(ids, change, { value, apply, gone = words.gone }) {
+  return async function changeMany(ids, change, { value, apply, gone = words.gone, again = (left) => changeMany(left, change, { value, apply, gone }) }) {
     const settle = tellWhenSlow(words.running(ids.length));
     const { done, isGone, error } = await ask(ids, change, value);
     settle();
     if (done.size) await apply([...done]);
     if (isGone) await onGone();
     const left = ids.filter((id) => !done.has(id));
-    if (!left.length) return;
+    if (!left.length) return null;
     showToast(explain(error, left.length, ids.length, gone), {
       kind: 'error',
       actionLabel: shellStrings.sidebar.again,
-      onAction: () => changeMany(left, change, { value, apply, gone }),
+      onAction: () => again(left),
     });
+    return error;
   };
 }

@@ -13,7 +13,7 @@ import { askText } from '../../ui/controls/dialog.js';
 import { createMany } from './bulk.js';
 import { showToast } from '../../ui/notices/toast.js';
 import { askTags } from './tags.js';
-import { changedTags, tagChanges, tagsIn } from './tags_model.js';
+import { changedTags, retag, tagChanges, tagsIn } from './tags_model.js';
 
 const words = shellStrings.conversation;
 /** As the list calls it; of what is gone, nothing is known. */
@@ -25,9 +25,9 @@ async function copy(reference) {
   if (await copyText(reference)) showToast(words.referenceCopied(reference), { kind: 'success' });
 }
 
-/** Tell what was done, with a way back. */
+/** Tell what was done, with a way back. @returns {() => void} takes that away */
 function offerUndo(message, onAction) {
-  showToast(message, { actionLabel: shellStrings.toast.undo, onAction });
+  return showToast(message, { actionLabel: shellStrings.toast.undo, onAction });
 }
 
 /**
@@ -107,30 +107,29 @@ function createPlacing({ api, store, events, domain, model, sidebar }) {
     if (done.includes(open) && store.openId === null) events.emit('conversation:open', { conversationId: open });
   }
 
-  /** Does changes of tags one after the other. @returns {Promise<object[]>} what was done */
-  async function retag(changes) {
-    const all = [];
-    for (const each of changes) {
-      await changeMany(each.ids, each.change, {
-        value: each.tag, gone: sidebarStrings.tags.full,
-        apply(done) {
-          all.push({ ...each, ids: done });
-          store.update(() => done.forEach((id) => store.conversation(id) && store.changeConversation(id, { tags: changedTags(store.conversation(id), each) })));
-        },
-      });
-    }
-    return all;
+  /** Changes tags, and offers the way back of all that was done, also after another try; of a way back, none is offered. */
+  function changeTags(changes, { isBack = false } = {}) {
+    let takeAway = () => {};
+    return retag(changes, {
+      find: (id) => store.conversation(id),
+      change: (each, how) => changeMany(each.ids, each.change, { value: each.tag, gone: sidebarStrings.tags.full, ...how }),
+      apply: (each, done) => store.update(() => done.forEach((id) => {
+        if (store.conversation(id)) store.changeConversation(id, { tags: changedTags(store.conversation(id), each) });
+      })),
+      onEnd(back) {
+        const changed = new Set(back.flatMap(({ ids }) => ids)).size;
+        if (isBack || !changed) return;
+        takeAway();
+        takeAway = offerUndo(sidebarStrings.tags.done(changed), () => changeTags(back, { isBack: true }));
+      },
+    });
   }
 
   async function tagMany(ids) {
-    const chosen = ids.map((id) => store.conversation(id)).filter(Boolean);
-    const wanted = await askTags(chosen, () => api.listTags(domain));
-    if (wanted === null) return;
+    const known = () => ids.map((id) => store.conversation(id)).filter(Boolean);
+    const wanted = await attempt(() => askTags(known(), () => api.listTags(domain)), FAILED);
     // As they are by now: another tab may have changed some.
-    const done = await retag(tagChanges(ids.map((id) => store.conversation(id)).filter(Boolean), wanted));
-    const changed = new Set(done.flatMap(({ ids: some }) => some));
-    const back = { tag: 'untag', untag: 'tag' };
-    if (changed.size) offerUndo(sidebarStrings.tags.done(changed.size), () => retag(done.toReversed().map((each) => ({ ...each, change: back[each.change] }))));
+    if (wanted !== null) await changeTags(tagChanges(known(), wanted));
   }
 
   return {

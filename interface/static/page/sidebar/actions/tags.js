@@ -2,13 +2,15 @@
 
 import { shellStrings } from '../../strings/en/shell.js';
 import { sidebarStrings } from '../../strings/en/sidebar.js';
+import { composes } from '../../core/typing.js';
 import { labelled, openDialog } from '../../ui/controls/dialog.js';
 import { element, uniqueId } from '../../ui/dom.js';
 import { addPanelStyle } from '../../ui/panel_style.js';
-import { foldedTag, tagsIn, tagsOfMany } from './tags_model.js';
+import { createTagState, foldedTag, isTooLong, LONGEST_TAG, tagsIn, tagsOfMany } from './tags_model.js';
 
 const words = sidebarStrings.tags;
-const LONGEST = 200;
+/** Room for several tags, each of which may be too long. */
+const LONGEST = 1000;
 
 /** A box that goes from half ticked, where it was so, over ticked to empty. */
 function tagBox({ tag, count, total }) {
@@ -16,21 +18,20 @@ function tagBox({ tag, count, total }) {
   const box = element('input', { type: 'checkbox', class: 'form-check-input' });
   const place = element('span', { class: 'tags-count', text: isPartly ? words.some(count, total) : '' });
   const node = element('label', { class: 'form-check' }, box, element('span', { class: 'form-check-label', dir: 'auto', text: `#${tag}` }), place);
-  let isOn = isPartly ? null : count === total;
+  const state = createTagState({ count, total });
 
   function show() {
-    box.checked = isOn === true;
-    box.indeterminate = isOn === null;
-    place.hidden = isOn !== null;
+    box.checked = state.isOn() === true;
+    box.indeterminate = state.isOn() === null;
+    place.hidden = state.isOn() !== null;
   }
 
   box.addEventListener('change', () => {
-    if (isOn === false && isPartly) isOn = null;
-    else isOn = isOn !== true;
+    state.step();
     show();
   });
   show();
-  return { node, tag, read: () => ({ tag, isOn }), tick() { isOn = true; show(); } };
+  return { node, tag, read: () => ({ tag, isOn: state.read() }), tick() { state.tick(); show(); } };
 }
 
 /** Existing tags, to complete what is typed. Without them, it is typed in full. */
@@ -42,7 +43,8 @@ async function offerKnown(list, ask) {
 /**
  * @param {object[]} conversations
  * @param {() => Promise<Array<{tag: string}>>} askKnown the tags that there are
- * @returns {Promise<Array<{tag: string, isOn: boolean|null}>|null>} null: the dialog was left
+ * @returns {Promise<Array<{tag: string, isOn: boolean|null}>>} null: it stays as it is with each; none where the dialog was left. Rejects where its
+ *   looks can't be loaded
  */
 export async function askTags(conversations, askKnown) {
   await addPanelStyle('sidebar/actions/tags');
@@ -56,11 +58,25 @@ export async function askTags(conversations, askKnown) {
   const save = element('button', { class: 'btn btn-primary', type: 'submit', text: shellStrings.dialog.save });
   const cancel = element('button', { class: 'btn btn-quiet', type: 'button', text: shellStrings.dialog.cancel, onclick: () => dialog.close(null) });
   const row = labelled(words.label, field, words.hint);
+  const problem = element('p', { class: 'field-hint', role: 'alert', hidden: true });
   field.after(add);
+  row.append(problem);
+
+  /** A tag that the server would refuse stays where it was written. */
+  function tellTooLong(tags) {
+    problem.hidden = !tags.some(isTooLong);
+    problem.textContent = problem.hidden ? '' : words.tooLong(LONGEST_TAG);
+    field.setAttribute('aria-invalid', String(!problem.hidden));
+    return !problem.hidden;
+  }
 
   /** What is written becomes ticked boxes. @returns {boolean} whether anything was written */
   function take() {
     const tags = tagsIn(field.value);
+    if (tellTooLong(tags)) {
+      field.focus();
+      return true;
+    }
     for (const tag of tags) {
       const there = boxes.find((each) => foldedTag(each.tag) === foldedTag(tag));
       const box = there ?? tagBox({ tag, count: 0, total });
@@ -75,8 +91,9 @@ export async function askTags(conversations, askKnown) {
     return tags.length > 0;
   }
 
+  field.addEventListener('input', () => problem.hidden || tellTooLong(tagsIn(field.value)));
   // Enter takes what is written, and where nothing is, saves.
-  field.addEventListener('keydown', (event) => event.key === 'Enter' && !event.isComposing && take() && event.preventDefault());
+  field.addEventListener('keydown', (event) => event.key === 'Enter' && !composes(event) && take() && event.preventDefault());
   const dialog = openDialog({
     title: words.title(total),
     content: [rows, row, known, said],
@@ -84,10 +101,10 @@ export async function askTags(conversations, askKnown) {
     className: 'tags-dialog',
     onSubmit() {
       take();
-      dialog.close(boxes.map((box) => box.read()));
+      if (problem.hidden) dialog.close(boxes.map((box) => box.read()));
     },
   });
   offerKnown(known, askKnown);
   field.focus();
-  return (await dialog.closed) ?? null;
+  return (await dialog.closed) ?? [];
 }

@@ -26,6 +26,8 @@ export const composerStrings = fill(english, {
     choices: (n) => count(n, 'Vorschlag', 'Vorschläge'),
     keysConversation: '↑ ↓ zum Wählen, Enter zeigt ihre Nachrichten, Esc schließt',
     keysMessage: '↑ ↓ zum Wählen, Enter fügt ein, Esc schließt',
+    keysWhole: '↑ ↓ zum Wählen, Enter fügt ein, Esc nimmt die ganze Unterhaltung',
+    escWhole: 'Esc: die ganze Unterhaltung',
     keysUseNow: '↑ ↓ zum Wählen, Enter fügt ein, Strg+Enter verwendet eine Erinnerung jetzt, Esc schließt',
     groups: {
       activity: 'Aktivitäten',

@@ -22,6 +22,7 @@ export const sidebarStrings = fill(english, {
     hint: 'Die Eingabetaste fügt das Geschriebene hinzu; mehrere mit Kommas dazwischen.',
     add: 'Hinzufügen',
     added: (tags) => `Hinzugefügt: ${tags}`,
+    tooLong: (most) => `Ein Schlagwort hat höchstens ${number(most)} Zeichen.`,
     done: (n) => `Schlagwörter von ${count(n, 'Unterhaltung', 'Unterhaltungen')} geändert`,
     full: 'Vielleicht gibt es sie nicht mehr, oder sie haben schon so viele Schlagwörter wie möglich.',
   },

@@ -26,6 +26,8 @@ export const composerStrings = {
     choices: (n) => count(n, 'suggestion', 'suggestions'),
     keysConversation: '↑ ↓ to choose, Enter to see its messages, Esc to close',
     keysMessage: '↑ ↓ to choose, Enter to insert, Esc to close',
+    keysWhole: '↑ ↓ to choose, Enter to insert, Esc for the whole conversation',
+    escWhole: 'Esc: the whole conversation',
     keysUseNow: '↑ ↓ to choose, Enter to insert, Ctrl+Enter to use a memory now, Esc to close',
     groups: {
       activity: 'Activities',

@@ -21,6 +21,7 @@ export const sidebarStrings = {
     hint: 'Enter adds what is written; of several, with commas between.',
     add: 'Add',
     added: (tags) => `Added: ${tags}`,
+    tooLong: (most) => `A tag has ${number(most)} characters at most.`,
     done: (n) => `Changed the tags of ${conversations(n)}`,
     full: 'They may be gone, or have as many tags as a conversation can have.',
   },

@@ -26,6 +26,8 @@ export const composerStrings = fill(english, {
     choices: (n) => count(n, 'sugerencia', 'sugerencias'),
     keysConversation: '↑ ↓ para elegir, Intro muestra sus mensajes, Esc cierra',
     keysMessage: '↑ ↓ para elegir, Intro inserta, Esc cierra',
+    keysWhole: '↑ ↓ para elegir, Intro inserta, Esc toma toda la conversación',
+    escWhole: 'Esc: toda la conversación',
     keysUseNow: '↑ ↓ para elegir, Intro inserta, Ctrl+Intro usa un recuerdo ahora, Esc cierra',
     groups: {
       activity: 'Actividades',

@@ -22,6 +22,7 @@ export const sidebarStrings = fill(english, {
     hint: 'Intro añade lo escrito; si son varias, con comas en medio.',
     add: 'Añadir',
     added: (tags) => `Se añadió: ${tags}`,
+    tooLong: (most) => `Una etiqueta tiene como máximo ${number(most)} caracteres.`,
     done: (n) => `Se cambiaron las etiquetas de ${conversations(n)}`,
     full: 'Quizá ya no existan, o tengan tantas etiquetas como puede tener una conversación.',
   },

@@ -26,6 +26,8 @@ export const composerStrings = fill(english, {
     choices: (n) => `${number(n)} 条建议`,
     keysConversation: '↑ ↓ 选择，Enter 查看其消息，Esc 关闭',
     keysMessage: '↑ ↓ 选择，Enter 插入，Esc 关闭',
+    keysWhole: '↑ ↓ 选择，Enter 插入，Esc 引用整个对话',
+    escWhole: 'Esc：引用整个对话',
     keysUseNow: '↑ ↓ 选择，Enter 插入，Ctrl+Enter 立即使用记忆，Esc 关闭',
     groups: {
       activity: '活动',

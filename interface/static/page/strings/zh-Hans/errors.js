@@ -2,7 +2,7 @@
 
 export const errorWords = {
   unauthorized: '请登录。',
-  other_account: '此浏览器现在登录了另一个帐户。没有执行任何操作。',
+  other_account: '此浏览器现在登录了另一个账户。没有执行任何操作。',
   request_timeout: '请求没有及时到达。',
   turn_in_progress: '此对话仍在回答。请等待，或先停止回答。',
   stream_expired: '已无法继续跟随此回答。',

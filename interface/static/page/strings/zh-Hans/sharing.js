@@ -14,7 +14,7 @@ export const shareStrings = fill(english, {
     title: (title) => `分享“${title}”`,
     looking: '正在查看可以分享的内容…',
     lookFailed: (message) => `无法查询是否已分享。${message}`,
-    shows: (n) => `任何拥有链接的人无需帐户即可阅读这 ${messages(n)}当前的内容。之后说的内容只留在这里。`,
+    shows: (n) => `任何拥有链接的人无需账户即可阅读这 ${messages(n)}当前的内容。之后说的内容只留在这里。`,
     nothing: '还没有可分享的内容：没有已完成的消息。',
     stays: '不包含：隐藏的消息、记忆、设置、其他对话和你的电子邮件地址。',
     hidden: (n) => `${messages(n)}已隐藏，不包含在内。`,

@@ -8,7 +8,7 @@ export const shellStrings = fill(english, {
   session: {
     ended: '你已退出登录。你输入的内容保留在此浏览器中。',
     signIn: '登录',
-    other: (email) => `此浏览器已登录另一个帐户。本页面属于 ${email}：这里的操作不会执行，输入的内容为其保留。`,
+    other: (email) => `此浏览器已登录另一个账户。本页面属于 ${email}：这里的操作不会执行，输入的内容为其保留。`,
     reload: '重新加载',
     logOutTitle: '退出登录并移除未发送的内容？',
     logOutText: '还有未发送的草稿或消息，只保存在此浏览器中，退出登录时会被移除。',

@@ -20,6 +20,7 @@ export const sidebarStrings = fill(english, {
     hint: '按回车键添加所写的内容；多个标签用逗号分隔。',
     add: '添加',
     added: (tags) => `已添加：${tags}`,
+    tooLong: (most) => `标签最多 ${number(most)} 个字符。`,
     done: (n) => `已更改 ${number(n)} 个对话的标签`,
     full: '它们可能已不存在，或标签数量已达上限。',
   },

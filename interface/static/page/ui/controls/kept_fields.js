@@ -79,6 +79,8 @@ export function keepFields(kept, id, fields) {
     /** These values are stored now; what was typed meanwhile is not. @param {string[]} values */
     saved(values) {
       stored = values;
+      // Of a field that shows what was typed, that was chosen.
+      for (const position of changed.keys()) if (!aside.has(position)) changed.delete(position);
       keep();
     },
     /**

@@ -12,6 +12,11 @@ const MIDDLEWARE = [offset(GAP), flip({ padding: GAP }), shift({ padding: GAP, c
 /** What ends following the anchor, for each popup that is shown. */
 const following = new WeakMap();
 
+/** What is not in a modal dialog can't be used while that is open. */
+function putWithin(popup, dialog) {
+  if (!popup.isConnected || (dialog && !dialog.contains(popup))) (dialog ?? mainLandmark()).append(popup);
+}
+
 /**
  * Shows a popover beside an anchor: below it, or above where there is no room, and never outside the window. While the popover
  * is open it follows the anchor when something scrolls or changes size, but not while it is pressed. It stays where it is when the
@@ -23,7 +28,7 @@ const following = new WeakMap();
  *   that what is aimed at does not move away; `onHidden`: called when the anchor was scrolled out of view or has left the document
  */
 export function showBeside(popup, anchor, { align = 'start', follows = true, onHidden = null } = {}) {
-  if (!popup.isConnected) mainLandmark().append(popup);
+  putWithin(popup, anchor.closest?.('dialog') ?? null);
   if (!popup.matches(':popover-open')) popup.showPopover();
   following.get(popup)?.();
   const update = () => place(popup, anchor, { placement: `bottom-${align}`, onHidden });
