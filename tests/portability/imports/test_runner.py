@@ -22,7 +22,7 @@ from database.conversations.repository import (
     move_conversation,
     update_conversation,
 )
-from database.engine.clock import now_iso
+from database.engine.clock import iso, now_iso
 from database.engine.database import Database
 from database.engine.errors import ConflictError, StorageFailedError
 from database.history.branches import list_branches
@@ -51,7 +51,7 @@ from portability.imports.accepting import accept_file
 from portability.imports.runner import ImportRunner
 from sentences import say
 
-from .conftest import ADA, conversation, message
+from .conftest import ADA, BEGAN, conversation, message
 
 FOUR = (
     message("q1", None, "How much water?"),
@@ -257,7 +257,7 @@ def test_a_conversation_that_is_given_once_more_whole_is_counted_once(database, 
     runner.run_until_idle()
     which = get_import(database=database, user_email=ADA, import_id=which.import_id)
     assert (which.conversations, which.messages) == (1, 4)
-    assert which.titles == [{"id": "c", "title": "About c", "messages": 4}]
+    assert which.titles == [{"id": "c", "title": "About c", "messages": 4, "created_at": iso(BEGAN)}]
 
 
 def test_two_people_import_the_same_file_each_for_themselves(database, imported):
@@ -334,8 +334,8 @@ def test_a_file_is_counted_first_and_begins_when_it_is_started(database, runner,
     which = get_import(database=database, user_email=ADA, import_id=which.import_id)
     assert (which.state, which.counted, which.conversations, which.messages) == ("ready", True, 2, 6)
     assert which.titles == [
-        {"id": "c", "title": "About c", "messages": 4},
-        {"id": "d", "title": "About d", "messages": 2},
+        {"id": "c", "title": "About c", "messages": 4, "created_at": iso(BEGAN)},
+        {"id": "d", "title": "About d", "messages": 2, "created_at": iso(BEGAN)},
     ]
     assert get_conversations_for_user(database=database, user_email=ADA) == []
 
