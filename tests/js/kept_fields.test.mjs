@@ -106,3 +106,25 @@ test('what a shown value was changed to goes when what was typed is saved instea
   const reloaded = await openForm(memory, 'Mine');
   assert.deepEqual([reloaded.shown(), reloaded.typed.hasBeside(0), form.typed.hasBeside(0)], [['Mine, and more'], false, false]);
 });
+
+test('what was typed and what the shown value was changed to are written in one go', async () => {
+  const memory = createMemory();
+  const kept = await memory.openTab();
+  const writes = [];
+  const change = kept.change.bind(kept);
+  kept.change = (entries) => {
+    writes.push(entries.map(([, id]) => id));
+    return change(entries);
+  };
+  const field = Object.assign(new EventTarget(), { value: 'Soup' });
+  const typed = keepFields(kept, FORM[1], [field]);
+  typed.restore();
+  field.value = 'Soup and bread';
+  field.dispatchEvent(new Event('input'));
+  typed.follow(['Pies']);
+  typed.swap(0);
+  writes.length = 0;
+  field.value = 'Pies and tarts';
+  field.dispatchEvent(new Event('input'));
+  assert.deepEqual(writes, [[FORM[1], `${FORM[1]}:beside`]]);
+});

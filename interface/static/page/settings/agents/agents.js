@@ -6,6 +6,7 @@ import { answerSettingsStrings } from '../../strings/en/answer_settings.js';
 import { MarkdownView } from '../../markdown/view.js';
 import { attempt } from '../../ui/notices/attempts.js';
 import { confirmAction } from '../../ui/controls/dialog.js';
+import { keepBoth } from '../../ui/controls/kept_fields.js';
 import { element, replaceWithFocus, setHidden, whenReleased } from '../../ui/dom.js';
 import { showToast } from '../../ui/notices/toast.js';
 import { mountInbox } from './agent_inbox.js';
@@ -155,7 +156,7 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   const agentOf = (id) => agents.find(({ agent_id: each }) => each === id) ?? null;
   /** What was typed and is not saved; of a page before inboxes, without what these need. */
   const keptForm = (id) => kept.get('form', keptAs(id)) && { ...formOf(agentOf(id), tools), ...kept.get('form', keptAs(id)) };
-  const drop = (id) => [keptAs, besideAs].forEach((entry) => kept.get('form', entry(id)) && kept.set('form', entry(id), null));
+  const drop = (id) => keepBoth(kept, [keptAs(id), null], [besideAs(id), null]);
 
   /** What was typed into the open form, also where this shows what was saved. */
   const typedForm = () => aside ?? fields.read();
@@ -183,17 +184,13 @@ export function mountAgents(section, { api, settings, kept, watch }) {
   function keep() {
     const [typed, saved] = [typedForm(), formOf(agentOf(open), tools)];
     if (isSameForm(typed, saved)) drop(open);
-    else {
-      kept.set('form', keptAs(open), typed);
-      keepBeside(saved);
-    }
+    else keepBoth(kept, [keptAs(open), typed], [besideAs(open), readBeside(saved)]);
   }
 
-  /** Keeps what the saved form was changed to, beside what was typed. */
-  function keepBeside(saved) {
+  /** What the saved form was changed to, beside what was typed. */
+  function readBeside(saved) {
     const form = aside ? fields.read() : changed;
-    const beside = form && !isSameForm(form, saved) ? { form, isShown: aside !== null } : null;
-    if (beside || kept.get('form', besideAs(open))) kept.set('form', besideAs(open), beside);
+    return form && !isSameForm(form, saved) ? { form, isShown: aside !== null } : null;
   }
 
   /** Brings it back, as it was shown. */

@@ -1,3 +1,9 @@
+/** Writes entries of a form in one go: a page that goes away between two writes would keep half. What is not there is not removed. */
+export function keepBoth(kept, ...entries) {
+  const changes = entries.filter(([id, value]) => value || kept.get('form', id)).map(([id, value]) => ['form', id, value]);
+  if (changes.length) kept.change(changes);
+}
+
 /**
  * Keeps what is typed into the fields of a form until it is saved or given up: over a reload, a closed tab and a browser that is killed.
  * What was stored elsewhere and is shown in the place of what was typed can be changed, too, and that is kept beside it.
@@ -25,14 +31,9 @@ export function keepFields(kept, id, fields) {
     });
   }
 
-  function keepAs(entry, value) {
-    if (value || kept.get('form', entry)) kept.set('form', entry, value);
-  }
-
   function drop() {
     isTyped = false;
-    keepAs(id, null);
-    keepAs(besideId, null);
+    keepBoth(kept, [id, null], [besideId, null]);
   }
 
   function keep() {
@@ -41,9 +42,8 @@ export function keepFields(kept, id, fields) {
       drop();
       return;
     }
-    keepAs(id, read());
     const beside = readBeside();
-    keepAs(besideId, beside.some(Boolean) ? beside : null);
+    keepBoth(kept, [id, read()], [besideId, beside.some(Boolean) ? beside : null]);
   }
 
   /** Brings back what shown values were changed to. */
