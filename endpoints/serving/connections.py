@@ -71,12 +71,18 @@ class Connections:
             del self._by_address[network]
 
     async def watch(self) -> None:
-        """Close connections whose clients take too long. Runs until it is cancelled."""
+        """Close connections whose clients take too long. Runs until it is cancelled.
+
+        Time in which the loop itself stood still is no client's: what they read or sent meanwhile was not seen.
+        """
         loop = asyncio.get_running_loop()
+        looked_at = loop.time()
         while True:
             await asyncio.sleep(_LOOK_EVERY)
+            now = loop.time()
+            late, looked_at = now - looked_at - _LOOK_EVERY, now
             for connection in list(self._open):
-                connection.look(loop.time())
+                connection.look(now, late=late)
 
     def _is_proxy(self, address: str) -> bool:
         with contextlib.suppress(ValueError):
@@ -180,8 +186,10 @@ class Connection(HttpToolsProtocol):
         self._head_begun, self._since = self._in_head, self.loop.time()
         super().on_response_complete()
 
-    def look(self, now: float) -> None:
-        """Close the connection where its client takes too long; called every second."""
+    def look(self, now: float, *, late: float = 0.0) -> None:
+        """Close the connection where its client takes too long; called every second, but `late` seconds later."""
+        self._since = min(now, self._since + late)
+        self._unread_since = min(now, self._unread_since + late)
         unread = self.transport.get_write_buffer_size()
         if unread == 0 or unread < self._unread or not self._may_not_grow():
             self._unread_since = now

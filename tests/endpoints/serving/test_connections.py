@@ -264,8 +264,10 @@ class Transport:
         self.ended = "aborted"
 
 
-def looked_at(sizes: dict[float, int], *, write_paused: bool = True, awaits_head: bool = False) -> str:
-    """What becomes of a connection with so many unread bytes at each moment, in seconds."""
+def looked_at(
+    sizes: dict[float, int], *, write_paused: bool = True, awaits_head: bool = False, late: float = 0.0
+) -> str:
+    """What becomes of a connection with so many unread bytes at each moment, in seconds; each look is so `late`."""
     transport = Transport()
     connection = object.__new__(connections.Connection)
     connection.__dict__ |= {
@@ -278,7 +280,7 @@ def looked_at(sizes: dict[float, int], *, write_paused: bool = True, awaits_head
     }
     for now, size in sizes.items():
         transport.unread = size
-        connection.look(now)
+        connection.look(now, late=late)
     return transport.ended
 
 
@@ -297,6 +299,13 @@ def test_an_answer_that_grows_by_and_by_is_no_stalled_one() -> None:
 def test_a_connection_is_idle_only_once_everything_was_read() -> None:
     assert looked_at(dict.fromkeys(range(17), 0), awaits_head=True) == "closed"
     assert looked_at(dict.fromkeys(range(15), 0), awaits_head=True) == ""
+
+
+def test_a_loop_that_stood_still_is_no_fault_of_the_client() -> None:
+    assert looked_at({1: 70_000, 41: 70_000}) == "aborted"
+    assert looked_at({1: 70_000, 41: 70_000}, late=39) == ""
+    assert looked_at({20: 0}, awaits_head=True) == "closed"
+    assert looked_at({20: 0}, awaits_head=True, late=19) == ""
 
 
 def _public(view: Callable[[], Any]) -> Callable[[], Any]:
