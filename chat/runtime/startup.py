@@ -160,19 +160,21 @@ class ServerProcess:
         if self._begun_in == os.getpid() or self._is_store_held():
             return
         with self._lock:
-            if self._begun_in == os.getpid():
-                return
-            # Who asks later does not know whether the caller's event loop does the upkeep.
-            self._starts_upkeep = self._starts_upkeep if self._awaits_check else upkeep
-            if not is_held_here(self._data_dir):
-                self._holding.enter_context(held_data_folder(self._data_dir, shared=self._database.backend.is_shared))
-            hold = self._hold_database()
-            self._prepare(hold)
-            if self._database.check_ends_at is not None:
-                self._awaits_check = True
-                return
-            self._begin_serving(hold)
-            self._awaits_check = False
+            if self._begun_in != os.getpid():
+                # Who asks later does not know whether the caller's event loop does the upkeep.
+                self._starts_upkeep = self._starts_upkeep if self._awaits_check else upkeep
+                self._begin()
+
+    def _begin(self) -> None:
+        if not is_held_here(self._data_dir):
+            self._holding.enter_context(held_data_folder(self._data_dir, shared=self._database.backend.is_shared))
+        hold = self._hold_database()
+        self._prepare(hold)
+        if self._database.check_ends_at is not None:
+            self._awaits_check = True
+            return
+        self._begin_serving(hold)
+        self._awaits_check = False
 
     def await_check(self) -> None:
         """Where `begin` left the check of the store to be waited for: wait for it, and end what was begun."""
@@ -193,12 +195,12 @@ class ServerProcess:
         self._begun_in = os.getpid()
 
     def _after_check(self) -> None:
-        """Go on with `begin`, where that did not wait for the check of the store."""
+        """Go on with `begin`, where that did not wait for the check of the store, unless the server was ended since."""
         with self._lock:
-            has_to = self._awaits_check
-        if has_to:
+            if not self._awaits_check:
+                return
             try:
-                self.begin()
+                self._begin()
             except (ServerRunningError, StoreError) as error:
                 log.warning("the server has to wait: %s", error)  # the next request tries again
 
@@ -256,7 +258,14 @@ class ServerProcess:
         self._lost_database = is_lost
 
     def end(self) -> None:
-        """Release the data folder and stop the upkeep; a process that exits does so by itself."""
+        """Release the data folder and stop the upkeep; a process that exits does so by itself.
+
+        A start that goes on at this moment is waited for.
+        """
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
         if self._running is not None:
             self._running.cancel()
         for watch in self._watches:

@@ -18,6 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from chat.context.knowledge import close_knowledge, knowledge_in
+from chat.runtime.startup import is_held_here
 from database.accounts.sessions import create_session
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
@@ -639,3 +640,40 @@ def test_a_missing_table_is_told_at_the_start_and_by_verification(users_dir: str
     with pytest.raises(DatabaseDamagedError, match=f"lacks tables: {table}"):
         open_store(users_dir)
     assert f"The table {table} is missing." in {finding.what for finding in verify_file(Path(users_dir) / "users.db")}
+
+
+def test_a_server_that_is_stopped_as_its_store_has_passed_begins_nothing_behind(
+    settings: Settings,
+    app: Callable[[], Flask],
+    looking: Looking,
+    conversation: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert conversation
+    started = app()
+    server = started.extensions[EXTENSION].server
+    begun, may_go = threading.Event(), threading.Event()
+    serve = server._begin_serving
+
+    def begin_serving(hold: Any) -> None:
+        begun.set()
+        assert may_go.wait(60)
+        serve(hold)
+
+    monkeypatch.setattr(server, "_begin_serving", begin_serving)
+    assert started.test_client().get("/healthz").status_code == 200
+    looking.let_go()
+    assert begun.wait(60)
+    stopping = threading.Thread(target=end, args=(started, settings))
+    stopping.start()
+    stopping.join(0.3)
+    assert stopping.is_alive(), "the start that goes on is waited for"
+    may_go.set()
+    stopping.join(60)
+    assert (server._begun_in, server._watches, is_held_here(Path(settings.data_dir))) == (None, (), False)
+
+    checks = looking.ended
+    looking.hold()
+    session, path = conversation
+    assert len(client_of(app(), session).get(path).json) == 2
+    assert looking.ended == checks, "and the file is as this server left it"
