@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -244,12 +245,37 @@ def test_a_client_that_does_not_read_is_given_up(
     assert len(rest(client)) < size
 
 
+def test_a_new_connection_is_not_given_up_at_its_first_look(
+    app: Flask, bridge: Bridge, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 20_000_000
+    app.add_url_rule("/large", view_func=_public(lambda: b"x" * size))
+    unread = list[int]()
+    look = connections.Connection.look
+
+    def first_in_the_middle(self: connections.Connection, now: float, *, late: float = 0.0) -> None:
+        if unread or self.transport.get_write_buffer_size():
+            look(self, now, late=late)
+            unread.append(self._unread)
+
+    monkeypatch.setattr(connections.Connection, "look", first_in_the_middle)
+    client = connect()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    client.sendall(b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    until(lambda: bool(unread))
+    assert len(rest(client).partition(b"\r\n\r\n")[2]) == size
+
+
 class Transport:
     """What the client has not read yet, and what became of the connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, connected: socket.socket | None = None) -> None:
         self.unread = 0
         self.ended = ""
+        self.connected = connected
+
+    def get_extra_info(self, name: str) -> socket.socket | None:
+        return self.connected if name == "socket" else None
 
     def get_write_buffer_size(self) -> int:
         return self.unread
@@ -306,6 +332,31 @@ def test_a_loop_that_stood_still_is_no_fault_of_the_client() -> None:
     assert looked_at({1: 70_000, 41: 70_000}, late=39) == ""
     assert looked_at({20: 0}, awaits_head=True) == "closed"
     assert looked_at({20: 0}, awaits_head=True, late=19) == ""
+
+
+def test_a_client_that_reads_what_the_system_holds_reads() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = socket.create_connection(listening.getsockname(), timeout=30)
+        served, _ = listening.accept()
+    with client, served:
+        served.setblocking(False)
+        with suppress(BlockingIOError):
+            while served.send(b"x" * 65_536):
+                pass
+        transport = Transport(served)
+        held = connections._held_by_system(transport)  # type: ignore[arg-type]
+        assert (held > 0) == (sys.platform == "linux")  # others do not tell
+        client.recv(held // 2, socket.MSG_WAITALL)
+        until(lambda: connections._held_by_system(transport) < held or not held)  # type: ignore[arg-type]
+
+
+def test_what_the_system_sends_by_and_by_counts_as_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = dict.fromkeys(range(100), 70_000)
+    monkeypatch.setattr(connections, "_held_by_system", lambda _: 4_000_000)
+    assert looked_at(sizes) == "aborted"
+    held = iter(range(4_000_000, 0, -30_000))
+    monkeypatch.setattr(connections, "_held_by_system", lambda _: next(held))
+    assert looked_at(sizes) == ""
 
 
 def _public(view: Callable[[], Any]) -> Callable[[], Any]:
