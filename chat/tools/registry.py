@@ -28,10 +28,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from chat.exchange.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON, problem_of_json, storable
+from search.language import nearest_names
 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.tools"
 _NUL = "\0"
+_LONGEST_SHOWN = 100
+_MOST_NEAREST = 3
 _FAILED = {"code": "tool_failed", "message": "The tool says that it has failed."}
 Result = dict[str, Any]
 CodeOf = Callable[[Exception], str | None]
@@ -57,8 +60,9 @@ class ToolNotFoundError(ToolError):
 
     code = "tool_not_found"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no tool “{name[:100]}”.")
+    def __init__(self, name: str, *, nearest: Sequence[str] = ()) -> None:
+        meant = f" Did you mean {' or '.join(f'“{each}”' for each in nearest)}?" if nearest else ""
+        super().__init__(f"There is no tool “{name[:_LONGEST_SHOWN]}”.{meant}")
 
 
 class InvalidArgumentsError(ToolError):
@@ -295,7 +299,7 @@ class ToolRegistry:
         """The tool of this name or alias. Raises ToolNotFoundError."""
         found = self.find(name)
         if found is None:
-            raise ToolNotFoundError(name)
+            raise ToolNotFoundError(name, nearest=nearest_names(name[:_LONGEST_SHOWN], self._tools, most=_MOST_NEAREST))
         return found
 
     def own_names(self, names: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
