@@ -23,7 +23,7 @@ from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, create_model
 
 from chat.exchange.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
@@ -180,6 +180,7 @@ class Tool:
         wanted = {name: value for name, value in arguments.items() if name not in self.ignores}
         if self.arguments is None:
             return self.run(context, **wanted)
+        _leave_one_name(wanted, self.arguments)
         try:
             given = self.arguments.model_validate(wanted)
         except ValidationError as error:
@@ -337,6 +338,18 @@ class ToolRegistry:
                 return failure("internal_error", "Something went wrong in this tool. The server's log says what.")
             more = error.more if isinstance(error, ToolError) else {}
             return {**failure(code, getattr(error, "message", "") or "This can't be done."), **more}
+
+
+def _leave_one_name(wanted: dict[str, Any], arguments: type[BaseModel]) -> None:
+    """Of an argument that is given by several of its names, keep the first. Raises where they say different things."""
+    for field in arguments.model_fields.values():
+        if not isinstance(field.validation_alias, AliasChoices):
+            continue
+        first, *others = [name for name in field.validation_alias.choices if name in wanted] or [""]
+        for other in others:
+            if wanted[other] != wanted[first]:
+                raise InvalidArgumentsError(f"{first} and {other} are names of the same argument: give one of them.")
+            del wanted[other]
 
 
 def check_arguments(arguments: Mapping[str, Any], *, deepest: int = DEEPEST_JSON) -> None:
