@@ -55,7 +55,7 @@ from .bodies import (
 )
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .open_streams import OpenStreams
-from .work_queues import Work, pools, work_of
+from .work_queues import Work, pools, work_of_call
 
 if TYPE_CHECKING:
     import socket
@@ -292,7 +292,8 @@ class Bridge:
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
-        kind = work_of(None if route is None else self._views.of(route), scope["query_string"], content)
+        view, arguments = (None, {}) if route is None else (self._views.of(route), route[1])
+        kind = work_of_call(view, scope["query_string"], content, arguments=arguments, tools=self._state.tools)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in OF_STRANGERS:

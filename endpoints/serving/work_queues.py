@@ -19,6 +19,7 @@ import orjson
 
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.processes.threads import WorkerThreads
+from chat.tools.registry import ToolRegistry
 from endpoints.http.errors import InvalidRequestError, RateLimitedError, ServerBusyError
 from endpoints.http.validation import query_parameters
 from settings import Settings
@@ -27,6 +28,9 @@ T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 _RETRY_SECONDS = 2.0
 _PROVIDER_THREADS = 4
+_TOOL_THREADS = 32
+"""They do nothing but wait for the threads of the tools, or for other servers."""
+_TOOLS_OF_CLIENT = 8
 _LONGEST_READ_ON_LOOP = 64 * 1024
 _TOO_MANY = "You have too many of these requests under way. Wait until one has ended."
 
@@ -52,6 +56,8 @@ class Work(StrEnum):
     """Reads, copies or writes all data of a user."""
     MCP = "mcp"
     """Answers a program that speaks the Model Context Protocol."""
+    TOOLS = "tools"
+    """Waits for a tool of an installed package, or of another server, for as long as it may take."""
     PASSWORD = "password"
     """Hashes a password."""
     PROVIDER = "provider"
@@ -72,6 +78,20 @@ def works(kind: Work | WorkOf) -> Callable[[View], View]:
     return decorate
 
 
+NameOfTool = Callable[[Mapping[str, Any], bytes], str | None]
+"""The tool that a request with these arguments in its path and this body calls; None: none. Called on the loop."""
+
+
+def calls_tool(name_of: NameOfTool) -> Callable[[View], View]:
+    """Declare that a view calls a tool, and which."""
+
+    def decorate(view: View) -> View:
+        view.name_of_tool = name_of  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
 def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b"") -> Work:
     """The kind of work that `view` does for a request with this query and this body."""
     kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
@@ -82,6 +102,22 @@ def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b
         return kind(query_parameters(query) if hasattr(view, "query_model") else {}, body)
     except InvalidRequestError:
         return Work.SHORT  # the view refuses it
+
+
+def work_of_call(
+    view: Callable[..., Any] | None, query: bytes, body: bytes, *, arguments: Mapping[str, Any], tools: ToolRegistry
+) -> Work:
+    """`work_of`, but for calls of tools that may hang: they never hold the threads of other requests.
+
+    arguments: in the path. tools: those of everybody.
+    """
+    kind, name_of = work_of(view, query, body), getattr(view, "name_of_tool", None)
+    name: str | None = None if name_of is None or kind is Work.MODEL else name_of(arguments, body)
+    if name is None:
+        return kind
+    tool = tools.find(name)
+    # One that is not everybody's is of a server that a person has joined, or there is none.
+    return Work.TOOLS if tool is None or tool.is_installed or tool.is_remote else kind
 
 
 def read_on_loop(body: bytes) -> Any:
@@ -261,6 +297,13 @@ def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Wor
         Work.MODEL: shared_pool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: shared_pool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
         Work.MCP: shared_pool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
+        Work.TOOLS: shared_pool(
+            Work.TOOLS,
+            threads=_TOOL_THREADS,
+            waiting=2 * _TOOL_THREADS,
+            share=2 * _TOOLS_OF_CLIENT,
+            at_once=_TOOLS_OF_CLIENT,
+        ),
         # A queued request waits for the hashes before it: half a second, with these numbers.
         Work.PASSWORD: shared_pool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
         Work.PROVIDER: shared_pool(Work.PROVIDER, threads=_PROVIDER_THREADS, waiting=16, share=10),
