@@ -171,6 +171,8 @@ _MEMORIES = {
     "nothing_filed": "Nothing is filed there.",
     "newest_memories": "The newest {shown:,} of {count:,} memories.",
     "attached_that_fit": "Only {shown} of {count} attached memories fit.",
+    "pinned_that_fit": "Only the newest {shown} of {count} pinned memories fit.",
+    "conversation_pinned_that_fit": "Only the last {shown} of {count} memories pinned to this conversation fit.",
     "memories_did_not_fit": "{count:less important memory was|less important memories were} left out: the model has no "
     "room for more.",
     "memories_fault": "Memories could not be looked through. The server's log says why.",

@@ -368,18 +368,33 @@ class TestBeside:
         limits = KnowledgeLimits(attached=1, pinned=1, conversation_pinned=1, found=1)
         talk.configure(knowledge_limits=limits)
         ids = [remember(knowledge, f"Breakfast number {number}").claim_id for number in range(8)]
-        for claim_id in ids[2:4]:
+        past = remember(knowledge, "Breakfast of another year", valid_to="2020-01-01")
+        for claim_id in (*ids[2:4], past.claim_id):
             api.pin_claim(claim_id)
-        query = {"attached_claim_ids": ids[:2], "conversation_pinned_claim_ids": ids[4:6]}
+        query = {"attached_claim_ids": ids[:2], "conversation_pinned_claim_ids": [*ids[4:6], past.claim_id]}
         events = talk.say(talk.new(), "What about breakfast number 6, is it good?", **query)
-        notes = [note for entry in events[0]["references"] for note in entry["notes"]]
-        assert "Only 1 of 2 attached memories fit." in notes
+        notes = [note for entry in events[0]["references"] if not entry["muted"] for note in entry["notes"]]
+        assert notes == [
+            "Only 1 of 2 attached memories fit.",
+            "Only the newest 1 of 2 pinned memories fit.",
+            "Only the last 1 of 2 memories pinned to this conversation fit.",
+        ]
         assert [(source, body) for source, _, _, body in given(talk)] == [
             ("attached", "Breakfast number 0"),
             ("pinned", "Breakfast number 3"),
             ("conv_pinned", "Breakfast number 5"),
             ("auto", "Breakfast number 6"),
         ]
+
+    def test_as_many_pins_as_the_limit_are_all_given_without_a_word(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        talk.configure(knowledge_limits=KnowledgeLimits(pinned=2, conversation_pinned=2))
+        ids = [remember(knowledge, f"Fact {number}").claim_id for number in range(4)]
+        for claim_id in ids[:2]:
+            api.pin_claim(claim_id)
+        assert fates(talk, "Hm?", conversation_pinned_claim_ids=ids[2:]) == {}
+        assert [source for source, *_ in given(talk)] == ["pinned", "pinned", "conv_pinned", "conv_pinned"]
 
     def test_the_search_is_for_the_text_without_its_references(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI, monkeypatch: pytest.MonkeyPatch

@@ -150,6 +150,8 @@ export const saidWords = {
   nothing_filed: 'Dort ist nichts abgelegt.',
   newest_memories: ({ shown, count: n }) => `${newest(shown, count(n, 'Erinnerung', 'Erinnerungen'))}.`,
   attached_that_fit: ({ shown, count: n }) => `Von ${number(n)} angehängten Erinnerungen passen nur ${number(shown)}.`,
+  pinned_that_fit: ({ shown, count: n }) => `Von ${number(n)} angehefteten Erinnerungen passen nur die neuesten ${number(shown)}.`,
+  conversation_pinned_that_fit: ({ shown, count: n }) => `Von ${number(n)} an diese Unterhaltung angehefteten Erinnerungen passen nur die letzten ${number(shown)}.`,
   memories_did_not_fit: ({ count: n }) => `${count(n, 'weniger wichtige Erinnerung', 'weniger wichtige Erinnerungen')} weggelassen, weil das Modell dafür keinen Platz hat.`,
   memories_fault: 'Die Erinnerungen konnten nicht durchgesehen werden. Das Protokoll des Servers sagt, warum.',
   memories_damaged: 'Der Speicher der Erinnerungen ist beschädigt. „flask --app server data verify“ sagt, wo; eine Sicherung bringt ihn zurück.',

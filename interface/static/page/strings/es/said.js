@@ -150,6 +150,8 @@ export const saidWords = {
   nothing_filed: 'Ahí no hay nada guardado.',
   newest_memories: ({ shown, count: n }) => `Los ${number(shown)} más recientes de ${count(n, 'recuerdo', 'recuerdos')}.`,
   attached_that_fit: ({ shown, count: n }) => `De ${number(n)} recuerdos adjuntos solo caben ${number(shown)}.`,
+  pinned_that_fit: ({ shown, count: n }) => `De ${number(n)} recuerdos fijados solo caben los ${number(shown)} más recientes.`,
+  conversation_pinned_that_fit: ({ shown, count: n }) => `De ${number(n)} recuerdos fijados a esta conversación solo caben los últimos ${number(shown)}.`,
   memories_did_not_fit: ({ count: n }) => `Sin incluir: ${lesserMemories(n)}, porque no caben en el modelo.`,
   memories_fault: 'No se pudo buscar en los recuerdos. El registro del servidor dice por qué.',
   memories_damaged: 'El almacén de los recuerdos está dañado. «flask --app server data verify» dice dónde; una copia de seguridad lo recupera.',

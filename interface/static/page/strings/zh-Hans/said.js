@@ -148,6 +148,8 @@ export const saidWords = {
   nothing_filed: '那里没有归入任何内容。',
   newest_memories: ({ shown, count: n }) => `${number(n)} 条记忆中最新的 ${number(shown)} 条。`,
   attached_that_fit: ({ shown, count: n }) => `附加的 ${number(n)} 条记忆中只容得下 ${number(shown)} 条。`,
+  pinned_that_fit: ({ shown, count: n }) => `固定的 ${number(n)} 条记忆中只容得下最新的 ${number(shown)} 条。`,
+  conversation_pinned_that_fit: ({ shown, count: n }) => `固定到此对话的 ${number(n)} 条记忆中只容得下最后的 ${number(shown)} 条。`,
   memories_did_not_fit: ({ count: n }) => `省略了 ${number(n)} 条次要记忆：模型容纳不下。`,
   memories_fault: '无法查看记忆。服务器日志说明了原因。',
   memories_damaged: '记忆的存储已损坏。“flask --app server data verify”会指出位置；备份可以恢复它。',
