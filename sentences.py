@@ -168,6 +168,8 @@ _MEMORIES = {
     "memory_superseded_by": "superseded by {reference}",
     "memory_valid_until": "valid until {date}",
     "memory_valid_from": "valid from {date}",
+    "memories_contested": "{count:of these memories is|of these memories are} contested.",
+    "memories_not_valid": "{count:of these memories is|of these memories are} not valid now.",
     "nothing_filed": "Nothing is filed there.",
     "newest_memories": "The newest {shown:,} of {count:,} memories.",
     "attached_that_fit": "Only {shown} of {count} attached memories fit.",

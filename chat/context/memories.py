@@ -246,7 +246,7 @@ class Knowledge:
     def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
         result = api.resolve_reference(reference, limit=self.limits.group)
         if result.success:
-            return self._resolved(ref, result.data)
+            return self._resolved(api, ref, result.data)
         if result.data and result.data["type"] == "ambiguous":
             return Resolution(entry=ambiguous(ref, reference, result))
         if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
@@ -255,7 +255,7 @@ class Knowledge:
         lacking = ", ".join(result.metadata["details"].get("missing", ()))
         return Resolution(entry=not_found(ref, lacking or reference, surely=surely or bool(lacking)))
 
-    def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
+    def _resolved(self, api: StructuredAPI, ref: str, found: dict[str, Any]) -> Resolution:
         claims: Sequence[Claim] = found["claims"]
         kind, total = found["type"], found["total_count"]
         bodies = [claim.rendered() for claim in claims]
@@ -274,9 +274,10 @@ class Knowledge:
             entry = entry.with_note(say("nothing_filed"))
         elif len(claims) < total:
             entry = entry.marked("truncated", say("newest_memories", shown=len(claims), count=total))
-        # A group holds nothing retracted or superseded; a claim that is named has to say that it is.
-        note = "; ".join(found["notes"]) if kind == "claim" else ""
-        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref, note=note) for claim in claims))
+        # The notes of a group count those of its claims.
+        of_claims = {claims[0].claim_id: found["notes"]} if kind == "claim" else api.references.notes_of(claims)
+        items = (_item(claim, "referenced", ref, note="; ".join(of_claims[claim.claim_id])) for claim in claims)
+        return Resolution(entry=entry, items=tuple(items))
 
     def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
         if not claim_ids:

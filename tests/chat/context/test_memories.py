@@ -157,6 +157,29 @@ class TestGroups:
         entry = report(talk.say(talk.new(), "@running_tag?"))["@running_tag"]
         assert (entry["status"], entry["notes"], entry["count"]) == ("empty", ["Nothing is filed there."], 0)
 
+    def test_what_does_not_hold_in_a_group_says_so_and_is_counted(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        lockers = api.add_context("Lockers").data.context_id
+        filed: dict[str, Any] = {"contexts": [lockers], "context_domain": "work"}
+        remember(knowledge, "Mine is 12", **filed, valid_to="2020-01-01")
+        left, right = (remember(knowledge, f"The key is {place}", **filed) for place in ("left", "right"))
+        remember(knowledge, "They are blue", **filed)
+        assert api.create_conflict_set([left.claim_id, right.claim_id]).success
+        told = ["2 of these memories are contested.", "1 of these memories is not valid now."]
+        for ref in ("@lockers_context", "@work_domain", "@lockers_context&work_domain"):
+            entry = report(talk.say(talk.new(), f"{ref}?", checkboxes={"use_pkb": False}))[ref]
+            assert (entry["status"], entry["count"], entry["notes"]) == ("resolved", 4, told)
+            for note, body in (
+                (' note="valid until 2020-01-01"', "Mine is 12"),
+                (' note="contested"', "The key is left"),
+                (' note="contested"', "The key is right"),
+                ("", "They are blue"),
+            ):
+                escaped = ref.replace("&", "&amp;")
+                assert f'ref="{escaped}"{note}>{body}</pkb_item>' in talk.last_prompt
+            assert api.resolve_reference(ref).data["notes"] == told
+
     def test_of_a_large_group_the_newest_are_given(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
     ) -> None:

@@ -147,6 +147,8 @@ export const saidWords = {
   memory_superseded_by: ({ reference }) => `ersetzt durch ${reference}`,
   memory_valid_until: ({ date }) => `gültig bis ${date}`,
   memory_valid_from: ({ date }) => `gültig ab ${date}`,
+  memories_contested: ({ count: n }) => `${number(n)} dieser Erinnerungen ${n === 1 ? 'ist' : 'sind'} strittig.`,
+  memories_not_valid: ({ count: n }) => `${number(n)} dieser Erinnerungen ${n === 1 ? 'gilt' : 'gelten'} zurzeit nicht.`,
   nothing_filed: 'Dort ist nichts abgelegt.',
   newest_memories: ({ shown, count: n }) => `${newest(shown, count(n, 'Erinnerung', 'Erinnerungen'))}.`,
   attached_that_fit: ({ shown, count: n }) => `Von ${number(n)} angehängten Erinnerungen passen nur ${number(shown)}.`,

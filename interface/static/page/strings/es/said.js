@@ -147,6 +147,8 @@ export const saidWords = {
   memory_superseded_by: ({ reference }) => `reemplazado por ${reference}`,
   memory_valid_until: ({ date }) => `válido hasta ${date}`,
   memory_valid_from: ({ date }) => `válido desde ${date}`,
+  memories_contested: ({ count: n }) => `${number(n)} de estos recuerdos ${n === 1 ? 'está' : 'están'} en disputa.`,
+  memories_not_valid: ({ count: n }) => `${number(n)} de estos recuerdos no ${n === 1 ? 'es válido' : 'son válidos'} ahora.`,
   nothing_filed: 'Ahí no hay nada guardado.',
   newest_memories: ({ shown, count: n }) => `Los ${number(shown)} más recientes de ${count(n, 'recuerdo', 'recuerdos')}.`,
   attached_that_fit: ({ shown, count: n }) => `De ${number(n)} recuerdos adjuntos solo caben ${number(shown)}.`,

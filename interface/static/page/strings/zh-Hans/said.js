@@ -145,6 +145,8 @@ export const saidWords = {
   memory_superseded_by: ({ reference }) => `已被 ${reference} 取代`,
   memory_valid_until: ({ date }) => `有效期至 ${date}`,
   memory_valid_from: ({ date }) => `自 ${date} 起有效`,
+  memories_contested: ({ count: n }) => `其中 ${number(n)} 条记忆有争议。`,
+  memories_not_valid: ({ count: n }) => `其中 ${number(n)} 条记忆目前无效。`,
   nothing_filed: '那里没有归入任何内容。',
   newest_memories: ({ shown, count: n }) => `${number(n)} 条记忆中最新的 ${number(shown)} 条。`,
   attached_that_fit: ({ shown, count: n }) => `附加的 ${number(n)} 条记忆中只容得下 ${number(shown)} 条。`,
