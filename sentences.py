@@ -389,6 +389,11 @@ _KNOWLEDGE = {
     "most_memories_at_once": "{count} claims are too many; {most} are possible at once.",
     "supersedes_itself": "A claim can't supersede itself.",
     "successor_not_active": "@{reference} is {status} itself. Make it active first.",
+    "superseded_by_nothing": "A memory is superseded by another one: name its successor "
+    "(POST /pkb/claims/<claim_id>/supersede).",
+    "contested_by_nothing": "A memory is contested while it is in an open conflict: name what it contradicts "
+    "(POST /pkb/conflicts).",
+    "contested_still": "This memory is contested until its conflict is resolved. Decide that first.",
     "merge_needs_two": "It takes two claims to make one of them.",
     "no_export_of_memories": 'This is no export of a knowledge base: "data" is missing.',
     "export_version_unknown": "An export of version {version} can't be read; this program reads version 1.",

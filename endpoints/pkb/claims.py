@@ -117,10 +117,14 @@ def get_claim(claim_id: str) -> object:
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
 def edit_claim(claim_id: str, body: requests.ClaimChange) -> object:
-    """Change a claim. 409 where `based_on` no longer fits."""
+    """Change a claim. 409 where `based_on` no longer fits.
+
+    400 for the `status` `contested` without an open conflict (`POST /pkb/conflicts`), `superseded` without a successor
+    (`POST /pkb/claims/<claim_id>/supersede`), and `active` before the claim's conflict is resolved.
+    """
     api = knowledge()
     claim = claim_named(api, claim_id)
-    return _changed(api, api.edit_claim(claim.claim_id, **body.model_dump(exclude_unset=True)))
+    return _changed(api, api.edit_claim(claim.claim_id, by_hand=True, **body.model_dump(exclude_unset=True)))
 
 
 @blueprint.delete("/claims/<claim_id>")
