@@ -253,8 +253,8 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = unwrap(found)
     # Search by meaning returns the nearest claims however far they are; distant ones are dropped.
-    fitting = [result for result in ranked if is_near(result)]
-    cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
+    fitting = [result for result in ranked if is_near(result, query.query)]
+    cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1], query.query)
     results = fitting[query.offset : query.offset + query.limit]
     claims = described_all(api, [result.claim for result in results])
     return {
