@@ -405,6 +405,8 @@ _KNOWLEDGE = {
     "undo_changed_since": "This was changed again since. Undo the later change first.",
     "undo_others_below": "Something else lies below this now. Move or delete that first. Nothing was undone.",
     "undo_there_again": "What was deleted is there again. Nothing was undone.",
+    "no_such_type": "There is no type {name!r}, so no memory has it.",
+    "no_such_domain": "There is no domain {name!r}, so no memory lies in it.",
     "category_malformed": "{value} is no {what}: use up to 40 letters, digits and '_', a letter first.",
     "category_too_short": "{value!r} is too short for a {what}: use two letters or more.",
     "ends_before_it_begins": "It would end ({end}) before it begins ({begin}).",

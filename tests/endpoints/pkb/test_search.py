@@ -83,6 +83,30 @@ def test_a_search_that_finds_too_much_says_that_the_rest_is_not_shown(
     assert told(ada.get("/pkb/claims?query=20&strategy=fts"), responses.ClaimPage).warnings == []
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [("/pkb/claims", {}), ("/pkb/claims", {"query": "tea"}), ("/pkb/search", {"q": "tea"})],
+)
+def test_types_and_domains_are_found_as_they_are_written_and_unknown_ones_named(
+    path: str, asked: dict[str, str], ada: Person
+) -> None:
+    ada.remember("Tea is good", claim_type="My Type", context_domain="My Own Dom")
+    ada.remember("Tea is healthy", context_domain="health")
+
+    def answered(**query: str) -> tuple[list[str], list[str]]:
+        answer = ada.get(path, query_string={"strategy": "fts", **asked, **query})
+        rows = answer.json.get("claims") or [row["claim"] for row in answer.json.get("results", [])]
+        assert len(answer.json["warnings_said"]) == len(answer.json["warnings"])
+        return [row["statement"] for row in rows], [said[0]["code"] for said in answer.json["warnings_said"]]
+
+    for query in ({"claim_type": "My Type"}, {"context_domain": "My Own Dom"}, {"context_domain": "my-own dom"}):
+        assert answered(**query) == (["Tea is good"], [])
+    assert answered(context_domain="HEALTH") == (["Tea is healthy"], [])
+    assert answered(context_domain="finance") == ([], [])
+    assert answered(context_domain="nopedom") == ([], ["no_such_domain"])
+    assert answered(claim_type="!?", context_domain="nope") == ([], ["no_such_type", "no_such_domain"])
+
+
 def test_a_contested_result_says_so(ada: Person) -> None:
     ids = [ada.remember(statement).claim_id for statement in ("Tea is good", "Tea is bad")]
     ada.post("/pkb/conflicts", json={"claim_ids": ids})

@@ -277,6 +277,8 @@ export const laterWords = {
   undo_changed_since: 'Das wurde seither noch einmal geändert. Mach zuerst die spätere Änderung rückgängig.',
   undo_others_below: 'Darunter liegt jetzt etwas anderes. Verschiebe oder lösche das zuerst. Nichts wurde rückgängig gemacht.',
   undo_there_again: 'Das Gelöschte ist schon wieder da. Nichts wurde rückgängig gemacht.',
+  no_such_type: ({ name }) => `Eine Art „${name}“ gibt es nicht, also auch keine Erinnerung dieser Art.`,
+  no_such_domain: ({ name }) => `Einen Bereich „${name}“ gibt es nicht, also liegt keine Erinnerung darin.`,
   category_malformed: ({ value, what }) => `${value} geht hier nicht (${fieldOf(what)}): bis zu 40 Buchstaben, Ziffern und „_“, zuerst ein Buchstabe.`,
   category_too_short: ({ value, what }) => `„${value}“ ist zu kurz (${fieldOf(what)}): mindestens zwei Buchstaben.`,
   ends_before_it_begins: ({ begin, end }) => `Es würde enden (${end}), bevor es beginnt (${begin}).`,

@@ -276,6 +276,8 @@ export const laterWords = {
   undo_changed_since: 'Esto ha cambiado de nuevo desde entonces. Deshaz antes el cambio posterior.',
   undo_others_below: 'Ahora hay otra cosa debajo. Muévela o elimínala antes. No se ha deshecho nada.',
   undo_there_again: 'Lo eliminado ya está otra vez. No se ha deshecho nada.',
+  no_such_type: ({ name }) => `No existe ningún tipo «${name}», así que ningún recuerdo lo tiene.`,
+  no_such_domain: ({ name }) => `No existe ningún ámbito «${name}», así que ningún recuerdo está en él.`,
   category_malformed: ({ value, what }) => `${value} no vale aquí (${fieldOf(what)}): hasta 40 letras, cifras y «_», primero una letra.`,
   category_too_short: ({ value, what }) => `«${value}» es demasiado corto (${fieldOf(what)}): al menos dos letras.`,
   ends_before_it_begins: ({ begin, end }) => `Terminaría (${end}) antes de empezar (${begin}).`,

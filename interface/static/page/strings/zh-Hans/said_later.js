@@ -275,6 +275,8 @@ export const laterWords = {
   undo_changed_since: '之后又有改动。请先撤销后来的改动。',
   undo_others_below: '它下面现在有别的内容。请先移动或删除。没有撤销任何改动。',
   undo_there_again: '被删除的内容又存在了。没有撤销任何改动。',
+  no_such_type: ({ name }) => `没有“${name}”这种类型，因此没有这样的记忆。`,
+  no_such_domain: ({ name }) => `没有“${name}”这个领域，因此其中没有记忆。`,
   category_malformed: ({ value, what }) => `${value} 不能用在这里（${fieldOf(what)}）：最多 40 个字母、数字和“_”，以字母开头。`,
   category_too_short: ({ value, what }) => `“${value}”太短（${fieldOf(what)}）：至少两个字母。`,
   ends_before_it_begins: ({ begin, end }) => `结束时间（${end}）早于开始时间（${begin}）。`,
