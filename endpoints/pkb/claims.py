@@ -14,7 +14,7 @@ from database.history.reading import message_location
 from endpoints.http.models import shape
 from endpoints.http.responses import warned
 from endpoints.http.scope import access_conversation, current_user_scope
-from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.validation import admits_read_only_tokens, answers, asks, fails, takes
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import (
     MOST_OF_A_GROUP,
@@ -344,9 +344,10 @@ def resolve(reference: str) -> object:
 @takes(requests.ContextQuestion)
 @answers(shape(context=str, claims=list[responses.ClaimItem]))
 @fails("model_unavailable")
+@admits_read_only_tokens
 @works(Work.SEARCH)
 def relevant_context(body: requests.ContextQuestion) -> object:
-    """The memories relevant to a question, as a model would get them."""
+    """The memories relevant to a question, as a model would get them. Changes nothing: a read-only token may ask."""
     api = knowledge()
     claims = [result.claim for result in unwrap(relevant_memories(api, body.query, k=body.k))]
     return {"context": rendered_memories(claims), "claims": described_all(api, claims)}
