@@ -19,7 +19,7 @@ from database.engine.clock import now, now_iso
 from database.engine.database import Database
 from language_models.ports import EmbeddingModel
 from sentences import Sentence, otherwise, say
-from truth_management_system import ActionResult, Claim, StructuredAPI
+from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import KnowledgeUnavailableError, is_relevant
 
 from .knowledge import knowledge_in
@@ -246,7 +246,7 @@ class Knowledge:
     def _looked_up(self, api: StructuredAPI, reference: str, *, ref: str, surely: bool) -> Resolution:
         result = api.resolve_reference(reference, limit=self.limits.group)
         if result.success:
-            return self._resolved(ref, result.data)
+            return self._resolved(api, ref, result.data)
         if result.data and result.data["type"] == "ambiguous":
             return Resolution(entry=ambiguous(ref, reference, result))
         if result.metadata["error_code"] in {KnowledgeUnavailableError.code, _UNEXPECTED}:
@@ -255,7 +255,7 @@ class Knowledge:
         lacking = ", ".join(result.metadata["details"].get("missing", ()))
         return Resolution(entry=not_found(ref, lacking or reference, surely=surely or bool(lacking)))
 
-    def _resolved(self, ref: str, found: dict[str, Any]) -> Resolution:
+    def _resolved(self, api: StructuredAPI, ref: str, found: dict[str, Any]) -> Resolution:
         claims: Sequence[Claim] = found["claims"]
         kind, total = found["type"], found["total_count"]
         bodies = [claim.rendered() for claim in claims]
@@ -274,9 +274,10 @@ class Knowledge:
             entry = entry.with_note(say("nothing_filed"))
         elif len(claims) < total:
             entry = entry.marked("truncated", say("newest_memories", shown=len(claims), count=total))
-        # A group holds nothing retracted or superseded; a claim that is named has to say that it is.
-        note = "; ".join(found["notes"]) if kind == "claim" else ""
-        return Resolution(entry=entry, items=tuple(_item(claim, "referenced", ref, note=note) for claim in claims))
+        # The notes of a group count those of its claims.
+        of_claims = {claims[0].claim_id: found["notes"]} if kind == "claim" else api.references.notes_of(claims)
+        items = (_item(claim, "referenced", ref, note="; ".join(of_claims[claim.claim_id])) for claim in claims)
+        return Resolution(entry=entry, items=tuple(items))
 
     def _attached(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
         if not claim_ids:
@@ -305,22 +306,26 @@ class Knowledge:
         return self._has_claims
 
     def _pinned(self, api: StructuredAPI) -> Found:
-        if self.limits.pinned < 1 or not self._stores_claims(api):
+        most = self.limits.pinned
+        if most < 1 or not self._stores_claims(api):
             return Found()
-        return self._listed(api.get_pinned_claims(self.limits.pinned), "pinned")
+        # What does not hold now is left out before counting, so that it takes no other's place.
+        wanted = SearchFilters(pinned=True, valid_at=now_iso())
+        claims = api.claims.list(wanted, limit=most)
+        count = len(claims) if len(claims) < most else api.claims.count(wanted)
+        return _given(claims, "pinned", "pinned_that_fit", count=count)
 
     def _conversation_pinned(self, api: StructuredAPI, claim_ids: Sequence[str]) -> Found:
-        if not claim_ids or self.limits.conversation_pinned < 1 or not self._stores_claims(api):
+        most = self.limits.conversation_pinned
+        if not claim_ids or most < 1 or not self._stores_claims(api):
             return Found()
-        newest = list(claim_ids)[-self.limits.conversation_pinned :]
-        return self._listed(api.get_claims_by_ids(newest), "conv_pinned")
-
-    def _listed(self, result: ActionResult, source: Source) -> Found:
+        result = api.get_claims_by_ids(list(dict.fromkeys(claim_ids)))
         if not result.success:
             return self._failed(result)
         moment = now()
-        kept = [claim for claim in result.data if claim is not None and claim.status in _HOLDING]
-        return Found(items=[_item(claim, source) for claim in kept if claim.is_valid_at(moment)])
+        holding = [claim for claim in result.data if claim is not None and claim.status in _HOLDING]
+        valid = [claim for claim in holding if claim.is_valid_at(moment)]
+        return _given(valid[-most:], "conv_pinned", "conversation_pinned_that_fit", count=len(valid))
 
     def _searched(self, api: StructuredAPI, request: KnowledgeRequest) -> Found:
         at_most = self.limits.found if request.found_at_most is None else request.found_at_most
@@ -340,6 +345,12 @@ class Knowledge:
                 unavailable(WHOLE, otherwise(warning, "memories_fault"), muted=True) for warning in result.warnings
             ],
         )
+
+
+def _given(claims: Sequence[Claim], source: Source, code: str, *, count: int) -> Found:
+    """These claims, and that they are not all `count` where they are fewer."""
+    entries = [unavailable(WHOLE, say(code, shown=len(claims), count=count))] if len(claims) < count else []
+    return Found(items=[_item(claim, source) for claim in claims], entries=entries)
 
 
 def rendered_memories(claims: Sequence[Claim]) -> str:

@@ -14,7 +14,7 @@ from database.history.reading import message_location
 from endpoints.http.models import shape
 from endpoints.http.responses import warned
 from endpoints.http.scope import access_conversation, current_user_scope
-from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.validation import admits_read_only_tokens, answers, asks, fails, takes
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import (
     MOST_OF_A_GROUP,
@@ -28,7 +28,7 @@ from endpoints.pkb.common import (
     work_of_search,
 )
 from endpoints.serving.work_queues import Work, works
-from sentences import say
+from sentences import Sentence, say
 from truth_management_system import ActionResult, Claim, SearchFilters, StructuredAPI
 from truth_management_system.interface.structured_api import MOST_FOUND, is_near
 
@@ -42,7 +42,11 @@ _ANY_STATUS = "all"
 @fails("context_not_found", "entity_not_found", "tag_not_found", "reference_not_found", "ambiguous")
 @works(work_of_list)
 def list_claims(query: requests.ClaimFilter) -> object:
-    """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most."""
+    """Claims, newest change first; with `query` those that a search finds, best first, 1,000 at most.
+
+    Types and domains are compared as they are stored: "Life Ops" is `life_ops`. Where nothing is found, `warnings` name
+    one that there is none of.
+    """
     api = knowledge()
     filters = filters_of(api, query)
     if query.query.strip():
@@ -52,7 +56,7 @@ def list_claims(query: requests.ClaimFilter) -> object:
         "claims": described_all(api, page["claims"]),
         "count": len(page["claims"]),
         "total_count": page["total_count"],
-        **warned([]),
+        **warned([] if page["total_count"] else _unknown(api, query)),
     }
 
 
@@ -117,10 +121,14 @@ def get_claim(claim_id: str) -> object:
 @answers(shape(responses.Changed, claim=responses.ClaimItem))
 @fails("conflict")
 def edit_claim(claim_id: str, body: requests.ClaimChange) -> object:
-    """Change a claim. 409 where `based_on` no longer fits."""
+    """Change a claim. 409 where `based_on` no longer fits.
+
+    400 for the `status` `contested` without an open conflict (`POST /pkb/conflicts`), `superseded` without a successor
+    (`POST /pkb/claims/<claim_id>/supersede`), and `active` before the claim's conflict is resolved.
+    """
     api = knowledge()
     claim = claim_named(api, claim_id)
-    return _changed(api, api.edit_claim(claim.claim_id, **body.model_dump(exclude_unset=True)))
+    return _changed(api, api.edit_claim(claim.claim_id, by_hand=True, **body.model_dump(exclude_unset=True)))
 
 
 @blueprint.delete("/claims/<claim_id>")
@@ -210,13 +218,19 @@ def filters_of(api: StructuredAPI, query: requests.ClaimFilter) -> SearchFilters
         filters.statuses = []
     elif query.status != "active":
         filters.statuses = [query.status]
-    filters.claim_types = [query.claim_type] if query.claim_type else []
-    filters.context_domains = [query.context_domain] if query.context_domain else []
+    filters.claim_types = api.type_catalog.spellings(query.claim_type) if query.claim_type else []
+    filters.context_domains = api.domain_catalog.spellings(query.context_domain) if query.context_domain else []
     filters.tags = _ids(api.tags, query.tag)
     filters.entities = _ids(api.entities, query.entity)
     filters.contexts = _ids(api.contexts, query.context)
     filters.claim_ids = _ids_of_group(api, query.group) if query.group else []
     return filters
+
+
+def _unknown(api: StructuredAPI, query: requests.ClaimFilter) -> list[Sentence]:
+    """What to say of a filter that may be why nothing is found: that there is no such type or domain."""
+    asked = ((api.type_catalog, query.claim_type), (api.domain_catalog, query.context_domain))
+    return [say(f"no_such_{catalog.noun}", name=name) for catalog, name in asked if name and not catalog.lists(name)]
 
 
 def _ids_of_group(api: StructuredAPI, reference: str) -> list[str]:
@@ -249,15 +263,16 @@ def _found(api: StructuredAPI, query: requests.ClaimFilter, filters: SearchFilte
     found = api.search(query.query, strategy=query.strategy, k=MOST_FOUND, filters=filters)
     ranked = unwrap(found)
     # Search by meaning returns the nearest claims however far they are; distant ones are dropped.
-    fitting = [result for result in ranked if is_near(result)]
-    cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1])
+    fitting = [result for result in ranked if is_near(result, query.query)]
+    cut_off = len(ranked) == MOST_FOUND and is_near(ranked[-1], query.query)
     results = fitting[query.offset : query.offset + query.limit]
     claims = described_all(api, [result.claim for result in results])
+    warnings = [*found.warnings, *([] if fitting else _unknown(api, query))]
     return {
         "claims": [{**claim, "score": result.score} for claim, result in zip(claims, results, strict=True)],
         "count": len(results),
         "total_count": len(fitting),
-        **warned([*found.warnings, *([say("best_shown", count=len(fitting))] if cut_off else [])]),
+        **warned([*warnings, *([say("best_shown", count=len(fitting))] if cut_off else [])]),
     }
 
 
@@ -296,7 +311,7 @@ def search(query: requests.ClaimSearch) -> object:
             }
             for claim, result in zip(claims, results, strict=True)
         ],
-        **warned(found.warnings),
+        **warned([*found.warnings, *([] if results else _unknown(api, query))]),
     }
 
 
@@ -329,9 +344,10 @@ def resolve(reference: str) -> object:
 @takes(requests.ContextQuestion)
 @answers(shape(context=str, claims=list[responses.ClaimItem]))
 @fails("model_unavailable")
+@admits_read_only_tokens
 @works(Work.SEARCH)
 def relevant_context(body: requests.ContextQuestion) -> object:
-    """The memories relevant to a question, as a model would get them."""
+    """The memories relevant to a question, as a model would get them. Changes nothing: a read-only token may ask."""
     api = knowledge()
     claims = [result.claim for result in unwrap(relevant_memories(api, body.query, k=body.k))]
     return {"context": rendered_memories(claims), "claims": described_all(api, claims)}

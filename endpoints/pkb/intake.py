@@ -10,7 +10,7 @@ from chat.context.knowledge import turn_to_remember
 from endpoints.http.errors import TooLargeError
 from endpoints.http.responses import warned
 from endpoints.http.scope import access_conversation, current_state, current_user_scope
-from endpoints.http.validation import answers, asks, fails, takes
+from endpoints.http.validation import admits_read_only_tokens, answers, asks, fails, takes
 from endpoints.pkb import requests, responses
 from endpoints.pkb.common import described_all, knowledge, unwrap, work_of_analysis, work_of_text
 from endpoints.serving.work_queues import Work, works
@@ -31,11 +31,13 @@ _READ_TOKENS, _WRITTEN_TOKENS = 500, 100
 @takes(requests.StatementText)
 @answers(responses.Analysis)
 @fails("model_unavailable")
+@admits_read_only_tokens
 @works(work_of_analysis)
 def analyze_statement(query: requests.AnalysisMode, body: requests.StatementText) -> object:
     """Suggest type, domain, tags, entities and questions for a statement, and find similar claims.
 
     With `use_model=false`, in the address or in the body, rules make the suggestions, and no model is waited for.
+    Nothing is stored: a read-only token may ask, as it may search with a model's help.
     """
     api = knowledge()
     analysis = unwrap(api.analyze_statement(body.statement, query.use_model and body.use_model))

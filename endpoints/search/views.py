@@ -80,7 +80,7 @@ def _found(api: StructuredAPI, wanted: Wanted) -> tuple[list[Claim], Sequence[st
     when = {"updated_after": query.after, "updated_before": query.before}
     # What does not fit is left out afterwards.
     found = api.search(query.written, strategy="fts" if by_words else "hybrid", k=MOST_FOUND, filters=when)
-    claims = [result.claim for result in unwrap(found) if is_near(result)]
+    claims = [result.claim for result in unwrap(found) if is_near(result, query.written)]
     return [each for each in claims if _fits(each, query, says_all=by_words)], found.warnings
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from endpoints.conversations.models import TurnOptions
 from endpoints.http.models import (
@@ -22,6 +22,18 @@ from endpoints.http.models import (
 )
 
 MOST_FILES = 20
+_SWITCHES = ("use_pkb", "use_documents")
+
+
+def _switched(given: dict[str, Any]) -> dict[str, Any]:
+    for name in _SWITCHES:
+        if not isinstance(given.get(name, True), bool):
+            raise ValueError(f"{name} must be true or false")  # noqa: TRY004 - a field that is not valid
+    return given
+
+
+Switches = Annotated[JsonObject, AfterValidator(_switched)]
+"""The known switches are true or false; others are kept as they are."""
 
 
 class Outgoing(Model):
@@ -34,7 +46,7 @@ class Outgoing(Model):
 
     model_config = ConfigDict(extra="ignore", strict=True)
     messageText: Text  # noqa: N815 - clients exist
-    checkboxes: JsonObject = Field(default_factory=dict)
+    checkboxes: Switches = Field(default_factory=dict)
     referenced_friendly_ids: References = Field(default_factory=list)
     referenced_claim_ids: References = Field(default_factory=list)
     attached_claim_ids: References = Field(default_factory=list)

@@ -155,6 +155,10 @@ def test_a_memory_is_changed_with_what_it_is_filed_under(person: Client, open_pa
     panel = MemoriesPanel(page)
     panel.choose(panel.row("Mira lives in Graz"), "Edit")
     page.locator("#memory-statement").fill("Mira lives in Vienna")
+    # What only another memory makes of this one is no choice.
+    expect(panel.dialog.get_by_label("Status").locator("option")).to_have_text(
+        ["Active", "Historical", "Retracted", "Draft", "Expired"]
+    )
     panel.dialog.get_by_label("Tags", exact=True).fill("family, city")
     panel.dialog.get_by_label("People, places and things").fill("Mira, Vienna")
     panel.dialog.get_by_role("button", name="Save").click()

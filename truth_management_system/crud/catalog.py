@@ -64,6 +64,17 @@ class Catalog(ABC):
         """Whether there is one of this name, built in or the user's own; what only claims name does not count."""
         return name in self._labels()
 
+    def spellings(self, name: str) -> builtins.list[str]:
+        """What `name` may be stored as: what adding makes of it, and as it is, since some were imported so."""
+        try:
+            return builtins.list(dict.fromkeys((category_name(name, self.noun), name)))
+        except InvalidKnowledgeError:
+            return [name]
+
+    def lists(self, name: str) -> bool:
+        """Whether one of this name, in whatever spelling, is listed."""
+        return not {category.name for category in self.list()}.isdisjoint(self.spellings(name))
+
     def add(self, name: str, label: str | None = None) -> Category:
         """Add one of the user's own, in lower case with underscores; one that is there already stays as it is.
 

@@ -169,6 +169,10 @@ class ConflictCRUD(OwnedRows[ConflictSet]):
         """How many conflicts are open."""
         return self._number(_NUMBER_OPEN)
 
+    def has_open(self, claim_id: str) -> bool:
+        """Whether a claim takes part in an open conflict."""
+        return claim_id in self._contested_elsewhere([claim_id])
+
     def _found(self, statement: Prepared, **given: Any) -> builtins.list[ConflictSet]:
         found = super()._found(statement, **given)
         by_id = {conflict.conflict_set_id: conflict for conflict in found}

@@ -28,6 +28,7 @@ _KNOWN_KEYS = frozenset({"index", "action", *_CHANGEABLE})
 def carry_out(api: StructuredAPI, plan_or_plan_id: TextIngestionPlan | str, approved: Approved = None) -> IngestResult:
     """Do what was approved. A row that can't be done fails alone; a plan of which nothing could be done stays open.
 
+    A proposal is carried out once: further rows with its index fail.
     Raises PlanNotFoundError, PlanExecutedError, InvalidKnowledgeError for an approval that is no list.
     """
     plan_id = plan_or_plan_id if isinstance(plan_or_plan_id, str) else plan_or_plan_id.plan_id
@@ -37,7 +38,9 @@ def carry_out(api: StructuredAPI, plan_or_plan_id: TextIngestionPlan | str, appr
         plan = plans.get(plan_id)
         rows = _rows(plan, approved)
         changes.title = f"{len(rows)} memories from a {plan.kind}"
-        result = IngestResult(plan_id=plan_id, results=[_carried_out(api, changes, plan, row) for row in rows])
+        done: set[int] = set()
+        results = [_carried_out(api, changes, plan, row, done=done) for row in rows]
+        result = IngestResult(plan_id=plan_id, results=results)
         changes.detail["count"] = len(rows) - result.failed_count
         if changes.images:
             result.audit_id = changes.audit_id
@@ -58,17 +61,22 @@ def _is_index(value: Any) -> TypeGuard[int]:
 
 
 def _carried_out(
-    api: StructuredAPI, changes: ChangeSet, plan: TextIngestionPlan, row: Mapping[str, Any]
+    api: StructuredAPI, changes: ChangeSet, plan: TextIngestionPlan, row: Mapping[str, Any], *, done: set[int]
 ) -> dict[str, Any]:
+    """Do what one row wants, and add its proposal to `done`, where those of the rows before it are."""
     index, action = row.get("index"), str(row.get("action", ""))
     try:
         proposal = _proposal(plan, row)
+        if proposal.index in done:
+            raise InvalidKnowledgeError(f"Proposal {proposal.index} was decided by a row before this one.")
         action = _action(proposal, row)
         if action == ProposedAction.SKIP:
+            done.add(proposal.index)
             return {"index": index, "success": True, "action": action.value}
         with changes.attempt():
             claim = _added(api, _changed(proposal, row), plan)
             _related(api, action, claim, proposal)
+        done.add(proposal.index)
     except KnowledgeError as error:
         return {"index": index, "success": False, "action": str(action), "error": error.message}
     names = {"claim_id": claim.claim_id, "friendly_id": claim.friendly_id}

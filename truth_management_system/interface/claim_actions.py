@@ -34,6 +34,7 @@ FIELDS = frozenset(CLAIM_COLUMNS) - {
 """What can be given of a new claim."""
 
 
+_OF_THE_CLAIM_ALONE = frozenset(ClaimStatus) - {ClaimStatus.ACTIVE, ClaimStatus.CONTESTED, ClaimStatus.SUPERSEDED}
 _CLIENT_IDS = UUID("0f4dfb4e-6a0b-4c1c-9f43-5d2f1f0a7c11")
 """The namespace of the ids that are derived from those of clients."""
 
@@ -125,9 +126,19 @@ class ClaimActions(ApiParts):
         return self._claim(added.claim_id)
 
     @outcome("edit", "claim")
-    def edit_claim(self, claim_id: str, *, based_on: str | None = None, **changes: Any) -> Outcome:
-        """Change columns of a claim; `.data` is the Claim as it is now. based_on: the statement that the caller saw."""
-        edited = self.claims.edit(claim_id, changes, based_on=based_on)
+    def edit_claim(
+        self, claim_id: str, *, based_on: str | None = None, by_hand: bool = False, **changes: Any
+    ) -> Outcome:
+        """Change columns of a claim; `.data` is the Claim as it is now. based_on: the statement that the caller saw.
+
+        by_hand: refuse a status that nothing else bears out, `contested` without an open conflict, `superseded`
+        without a successor, and `active` while a conflict is open; what takes part in one is contested when it holds
+        again.
+        """
+        with self.db.transaction():
+            if by_hand and "status" in changes:
+                changes["status"] = self._status_by_hand(self._claim(claim_id), changes["status"])
+            edited = self.claims.edit(claim_id, changes, based_on=based_on)
         return Outcome(present_or(ClaimNotFoundError, claim_id, edited), claim_id)
 
     @outcome("delete", "claim")
@@ -188,6 +199,21 @@ class ClaimActions(ApiParts):
         warnings = [] if linked else [f"@{old.friendly_id} was superseded by @{new.friendly_id} before."]
         data = {"claim": self._claim(new_claim_id), "old_claim_id": old_claim_id, "head_claim_id": head}
         return Outcome(data, new_claim_id, warnings)
+
+    def _status_by_hand(self, before: Claim, status: str) -> str:
+        if status in (before.status, *_OF_THE_CLAIM_ALONE):
+            return status
+        if status == ClaimStatus.SUPERSEDED:
+            heads = supersession_heads(self.db, [before.claim_id], user_email=self.owner)
+            if heads.get(before.claim_id, before.claim_id) == before.claim_id:
+                raise InvalidKnowledgeError(say("superseded_by_nothing"))
+            return status
+        in_conflict = self.conflicts.has_open(before.claim_id)
+        if status == ClaimStatus.CONTESTED and not in_conflict:
+            raise InvalidKnowledgeError(say("contested_by_nothing"))
+        if in_conflict and before.status == ClaimStatus.CONTESTED:
+            raise InvalidKnowledgeError(say("contested_still"))
+        return ClaimStatus.CONTESTED.value if in_conflict else status
 
     def _supersede(self, new_claim_id: str, old_claim_id: str) -> bool:
         new = self._claim(new_claim_id)

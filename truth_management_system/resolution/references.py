@@ -54,7 +54,7 @@ class Resolved:
     type: claim, context, entity, tag or domain. claims: itself, or what is filed there, newest change first.
     total_count: how many there are, also where not all were asked for.
     source_id, source_name: of the claim or the group. notes: what a reader should know ("retracted", "superseded by
-    @…", "valid until 2026-02-08").
+    @…", "valid until 2026-02-08"); of a group, how many of `claims` `notes_of` has something to say of.
     joins: the types of several groups that "&" joins, the first of which is `type`; source_id is then a reference to
     them without "@", source_name their names.
     """
@@ -208,6 +208,7 @@ class ReferenceResolver:
             total_count=total,
             source_id="&".join(map(_joinable_id, found, names)),
             source_name=" & ".join(group if isinstance(group, str) else group.name for group in found),
+            notes=_notes_of_group(claims),
             joins=kinds,
         )
 
@@ -233,11 +234,19 @@ class ReferenceResolver:
         if isinstance(found, str):
             claims = self.domains.claims_of_domain(found, limit=limit)
             total = len(claims) if len(claims) != limit else self.domains.count_claims(found)
-            return Resolved(type="domain", claims=claims, total_count=total, source_id=found, source_name=found)
-        groups, identity = self._groups_of(found)
-        claims = groups.resolve_claims(identity, limit=limit)
-        total = len(claims) if len(claims) != limit else groups.count_resolved(identity)
-        return Resolved(type=_kind(found), claims=claims, total_count=total, source_id=identity, source_name=found.name)
+            identity, name = found, found
+        else:
+            groups, identity = self._groups_of(found)
+            claims = groups.resolve_claims(identity, limit=limit)
+            total, name = len(claims) if len(claims) != limit else groups.count_resolved(identity), found.name
+        return Resolved(
+            type=_kind(found),
+            claims=claims,
+            total_count=total,
+            source_id=identity,
+            source_name=name,
+            notes=_notes_of_group(claims),
+        )
 
     def _groups_of(self, found: Context | Entity | Tag) -> tuple[ContextCRUD | EntityCRUD | TagCRUD, str]:
         if isinstance(found, Context):
@@ -259,6 +268,15 @@ def _validity(claim: Claim, moment: datetime) -> list[Sentence]:
     if has_begun:
         return [say("memory_valid_until", date=str(claim.valid_to))]
     return [say("memory_valid_from", date=str(claim.valid_from))]
+
+
+def _notes_of_group(claims: Sequence[Claim]) -> list[Sentence]:
+    """How many of the claims that a group holds do not hold as they stand."""
+    moment = now()
+    contested = sum(claim.status == ClaimStatus.CONTESTED for claim in claims)
+    invalid = sum(not claim.is_valid_at(moment) for claim in claims)
+    counts = {"memories_contested": contested, "memories_not_valid": invalid}
+    return [say(code, count=count) for code, count in counts.items() if count]
 
 
 def _differs_in_case(found: Found, name: str) -> bool:

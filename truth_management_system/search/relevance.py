@@ -5,6 +5,8 @@ Nearness counts in standard deviations above what unrelated texts have (`search.
 
 from __future__ import annotations
 
+from conversation_reference_utils import STOPWORDS
+
 from .base import SearchResult
 from .query_words import all_words, query_words, unspaced_pieces
 
@@ -26,6 +28,7 @@ _COMMON = """
     today together told tomorrow too took top topic toward tried true try turn two type understand unit usage use
     used uses using usual usually very want wants way ways week weeks went whole will wish without word words work
     works world would write written wrong year years yes yesterday yet young
+    explain haha hey hi hm hmm lol nope ok okay please sorry summarise summarize wow yep
     aber alle alles also alt alte am an auch auf aus bei beim bin bis bitte da damit dann das dass dein dem den der
     des dich die dies diese dieser dieses dir doch drei du ein eine einem einen einer eines er erkläre es etwas für
     ganz geben geht gerade gern gerne groß große gut gute guten guter gutes haben habe hat hatte heute hier ich ihm
@@ -34,12 +37,14 @@ _COMMON = """
     noch nun nur oder ohne schon sehr sein seine seit sich sie sind so soll sollte tag tage über um und uns unser
     unsere viel viele vom von vor wann war waren warum was weil welche welcher welches wenn wer werden wie wieder
     will wir wird wo woche würde zeit zu zum zur zwei
+    bitteschön danke dankeschön genau nein weiter
     ai ans as au aussi autre aux avec avoir beau bien bon bonne ce cela ces cet cette chaque chez chose comme
     comment dans de des deux dit dois donc donne du elle elles en encore est et être eu fait faire fois font grand
     grande heure il ils jamais je jour jours la le les leur leurs lui ma mais me mes mettre moi moins mois moment
     mon même ne nos notre nous nouveau nouvelle on ont ou où par pas passer petit petite peu peut peux plus pour
     pourquoi prendre près puis qu quand que quel quelle quelles quels qui quoi sa sans se sera ses si sont sous sur
     ta te temps tes toi ton tous tout toute toutes trois trop tu un une va vers veux voir vos votre vous vrai été
+    merci non oui
     ahora al algo algún alguna antes año años aquí así aunque ayer bien buen buena bueno cada casa casi como cómo
     con cosa cosas cuál cuando cuándo cuánto cuántos de del desde día días dice donde dónde dos el él ella ellos en
     entre era es esa ese eso esta está están estar este esto fue gran grande gusta gustan ha hace hacer han hasta
@@ -47,6 +52,7 @@ _COMMON = """
     nueva nuevo nunca otra otro para pero poco por porque puede puedo que qué quien quién quiero se sea semana ser
     si sí siempre sin sobre solo soy su sus también tan te tengo tener tiempo tiene tienen toda todas todo todos
     tres tu tus un una uno unos va vez veces ver vida vivo voy y ya yo
+    claro gracias vale
 """
 _ENDINGS = ("ings", "ing", "ies", "ied", "est", "ers", "er", "en", "em", "es", "ed", "e", "s", "n", "y")
 _SHORTEST_STEM = 3
@@ -57,12 +63,18 @@ NEAR = 2.0
 _WITH_A_WORD_IN_COMMON = 0.0
 _WITH_COMMON_WORDS_ONLY = 5.5
 _MOST_OF_THE_WORDS = 0.5
+# Of one word a model makes little: "lol" is nearer to some memories than most questions are to what they are about.
+_NEAR_TO_FEW_WORDS = 3.0
+_FEW_WORDS = 2
+_SHORT_NUMBER = 2
+_NEAR_TO_COMMON_WORDS = 4.0
 
 
-def is_near(found: SearchResult) -> bool:
+def is_near(found: SearchResult, query: str) -> bool:
     """Whether a claim has a word of the query, or means something like it: what a list of hits may show."""
     scores = found.metadata.get("scores") or {found.source: found.score}
-    return set(scores) != {"embedding"} or found.metadata["z_score"] >= NEAR
+    near = NEAR if _says_something(query) else _NEAR_TO_COMMON_WORDS
+    return set(scores) != {"embedding"} or found.metadata["z_score"] >= near
 
 
 def is_relevant(found: SearchResult, query: str) -> bool:
@@ -72,12 +84,30 @@ def is_relevant(found: SearchResult, query: str) -> bool:
     """
     distance = found.metadata.get("z_score")
     shared = _shared_words(query, found)
-    rare = {word for word in shared if _stem(word) not in _COMMON_STEMS}
+    rare = {word for word in shared if not _is_common(word)}
     if distance is None:
         return bool(rare) or (len(shared) > 1 and found.metadata.get("coverage", 0.0) >= _MOST_OF_THE_WORDS)
     if rare:
         return bool(distance >= _WITH_A_WORD_IN_COMMON)
-    return bool(distance >= (_WITH_COMMON_WORDS_ONLY if shared else NEAR))
+    return bool(distance >= (_WITH_COMMON_WORDS_ONLY if shared else _near_to(query)))
+
+
+def _near_to(query: str) -> float:
+    """From which nearness on a text without a word in common has to do with `query`."""
+    if not _says_something(query):
+        return _NEAR_TO_COMMON_WORDS
+    is_short = len(query_words(query)) <= _FEW_WORDS and not unspaced_pieces(query)
+    return _NEAR_TO_FEW_WORDS if is_short else NEAR
+
+
+def _says_something(query: str) -> bool:
+    """Whether `query` has a word that not every message may hold; what has no spaces between words counts as such."""
+    return bool(unspaced_pieces(query)) or not all(map(_is_common, query_words(query)))
+
+
+def _is_common(word: str) -> bool:
+    is_small_number = word.isdigit() and len(word) <= _SHORT_NUMBER
+    return is_small_number or word in STOPWORDS or _stem(word) in _COMMON_STEMS
 
 
 def _shared_words(query: str, found: SearchResult) -> set[str]:

@@ -157,6 +157,29 @@ class TestGroups:
         entry = report(talk.say(talk.new(), "@running_tag?"))["@running_tag"]
         assert (entry["status"], entry["notes"], entry["count"]) == ("empty", ["Nothing is filed there."], 0)
 
+    def test_what_does_not_hold_in_a_group_says_so_and_is_counted(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        lockers = api.add_context("Lockers").data.context_id
+        filed: dict[str, Any] = {"contexts": [lockers], "context_domain": "work"}
+        remember(knowledge, "Mine is 12", **filed, valid_to="2020-01-01")
+        left, right = (remember(knowledge, f"The key is {place}", **filed) for place in ("left", "right"))
+        remember(knowledge, "They are blue", **filed)
+        assert api.create_conflict_set([left.claim_id, right.claim_id]).success
+        told = ["2 of these memories are contested.", "1 of these memories is not valid now."]
+        for ref in ("@lockers_context", "@work_domain", "@lockers_context&work_domain"):
+            entry = report(talk.say(talk.new(), f"{ref}?", checkboxes={"use_pkb": False}))[ref]
+            assert (entry["status"], entry["count"], entry["notes"]) == ("resolved", 4, told)
+            for note, body in (
+                (' note="valid until 2020-01-01"', "Mine is 12"),
+                (' note="contested"', "The key is left"),
+                (' note="contested"', "The key is right"),
+                ("", "They are blue"),
+            ):
+                escaped = ref.replace("&", "&amp;")
+                assert f'ref="{escaped}"{note}>{body}</pkb_item>' in talk.last_prompt
+            assert api.resolve_reference(ref).data["notes"] == told
+
     def test_of_a_large_group_the_newest_are_given(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
     ) -> None:
@@ -368,18 +391,33 @@ class TestBeside:
         limits = KnowledgeLimits(attached=1, pinned=1, conversation_pinned=1, found=1)
         talk.configure(knowledge_limits=limits)
         ids = [remember(knowledge, f"Breakfast number {number}").claim_id for number in range(8)]
-        for claim_id in ids[2:4]:
+        past = remember(knowledge, "Breakfast of another year", valid_to="2020-01-01")
+        for claim_id in (*ids[2:4], past.claim_id):
             api.pin_claim(claim_id)
-        query = {"attached_claim_ids": ids[:2], "conversation_pinned_claim_ids": ids[4:6]}
+        query = {"attached_claim_ids": ids[:2], "conversation_pinned_claim_ids": [*ids[4:6], past.claim_id]}
         events = talk.say(talk.new(), "What about breakfast number 6, is it good?", **query)
-        notes = [note for entry in events[0]["references"] for note in entry["notes"]]
-        assert "Only 1 of 2 attached memories fit." in notes
+        notes = [note for entry in events[0]["references"] if not entry["muted"] for note in entry["notes"]]
+        assert notes == [
+            "Only 1 of 2 attached memories fit.",
+            "Only the newest 1 of 2 pinned memories fit.",
+            "Only the last 1 of 2 memories pinned to this conversation fit.",
+        ]
         assert [(source, body) for source, _, _, body in given(talk)] == [
             ("attached", "Breakfast number 0"),
             ("pinned", "Breakfast number 3"),
             ("conv_pinned", "Breakfast number 5"),
             ("auto", "Breakfast number 6"),
         ]
+
+    def test_as_many_pins_as_the_limit_are_all_given_without_a_word(
+        self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI
+    ) -> None:
+        talk.configure(knowledge_limits=KnowledgeLimits(pinned=2, conversation_pinned=2))
+        ids = [remember(knowledge, f"Fact {number}").claim_id for number in range(4)]
+        for claim_id in ids[:2]:
+            api.pin_claim(claim_id)
+        assert fates(talk, "Hm?", conversation_pinned_claim_ids=ids[2:]) == {}
+        assert [source for source, *_ in given(talk)] == ["pinned", "pinned", "conv_pinned", "conv_pinned"]
 
     def test_the_search_is_for_the_text_without_its_references(
         self, talk: Talk, knowledge: KnowledgeAccess, api: StructuredAPI, monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,9 @@ from truth_management_system import StructuredAPI, get_memory_database
 from truth_management_system.interface.structured_api import EmbeddingIndexer, KnowledgeModels
 
 pytestmark = pytest.mark.embedded
-PAIRS: list[dict[str, Any]] = json.loads((ROOT / "tests" / "data" / "relevance_pairs.json").read_text("utf-8"))["pairs"]
+KEPT: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "relevance_pairs.json").read_text("utf-8"))
+PAIRS: list[dict[str, Any]] = KEPT["pairs"]
+SHORT: list[dict[str, str]] = KEPT["short"]
 EVERYTHING = 200
 
 
@@ -29,14 +31,19 @@ Outcomes = list[tuple[dict[str, Any], bool]]
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> Iterator[Outcomes]:
+def api() -> Iterator[StructuredAPI]:
     model = EmbeddedEmbeddingModel(entry_named("", work="embedding"), folder=load_settings().model_dir)
     with get_memory_database() as database:
         api = StructuredAPI(database, user_email="ann@example.org", models=KnowledgeModels(embedding=model))
-        for memory in dict.fromkeys(pair["memory"] for pair in PAIRS):
+        for memory in dict.fromkeys(pair["memory"] for pair in (*PAIRS, *SHORT)):
             assert api.add_claim(memory, "fact", "personal", auto_extract=False).success
         EmbeddingIndexer(database, model).index_pending()
-        yield [(pair, pair["memory"] in given(api, pair["message"])) for pair in PAIRS]
+        yield api
+
+
+@pytest.fixture(scope="module")
+def outcomes(api: StructuredAPI) -> Outcomes:
+    return [(pair, pair["memory"] in given(api, pair["message"])) for pair in PAIRS]
 
 
 def given(api: StructuredAPI, message: str) -> set[str]:
@@ -52,6 +59,14 @@ def test_the_pairs_are_what_they_say_they_are() -> None:
 def test_at_least_95_are_judged_rightly(outcomes: Outcomes) -> None:
     wrong = [pair for pair, is_given in outcomes if is_given != pair["relevant"]]
     assert len(wrong) <= 5, wrong
+
+
+def test_no_memory_is_given_for_a_message_that_says_nothing(api: StructuredAPI) -> None:
+    assert {message: found for message in KEPT["without_content"] if (found := given(api, message))} == {}
+
+
+def test_a_word_or_two_bring_what_they_are_about(api: StructuredAPI) -> None:
+    assert [pair for pair in SHORT if pair["memory"] not in given(api, pair["message"])] == []
 
 
 def test_no_memory_is_given_for_a_common_word_alone(outcomes: Outcomes) -> None:

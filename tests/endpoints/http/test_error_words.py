@@ -97,6 +97,7 @@ FOR_PROGRAMS = {
     "f\"{value!r} is no status; use one of {', '.join(ClaimStatus)}.\"",
     "f'A part of the address is longer than {_MAX_PART:,} characters.'",
     "f'Agents ask each other at most {DEEPEST} deep. Answer with what you know.'",
+    "f'Proposal {proposal.index} was decided by a row before this one.'",
     "f'Several activities are called {reference[:100]}. Name the one by its uuid.'",
     "f'Several conversations are called “{name[:_LONGEST_NAME]}”. Name one by its id: {ids}{mor",
     "f'The body has more than {_MOST_CONTAINERS:,} objects and arrays.'",

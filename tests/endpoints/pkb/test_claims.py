@@ -210,6 +210,37 @@ def test_a_superseded_claim_names_the_last_of_its_successors(ada: Person) -> Non
         assert refused(refusal) == (400, "bad_request")
 
 
+def test_a_status_that_nothing_bears_out_is_refused(ada: Person) -> None:
+    first, second, third = (ada.remember(f"Tea is {what}") for what in ("good", "bad", "tea"))
+    address = f"/pkb/claims/{first.claim_id}"
+
+    def become(status: str) -> str:
+        return told(ada.put(address, json={"status": status}), responses.ChangedClaim).claim.status
+
+    for status in ("contested", "superseded"):
+        refusal = ada.put(address, json={"status": status, "statement": "Tea is cold"})
+        assert refused(refusal) == (400, "bad_request")
+        assert refusal.json["said"][0]["code"] == f"{status}_by_nothing"
+    assert told(ada.get(address), responses.OneClaim).claim == first
+    body = {"claim_ids": [first.claim_id, second.claim_id, third.claim_id]}
+    opened = told(ada.post("/pkb/conflicts", json=body), responses.ChangedConflict, status=201).conflict
+    assert refused(ada.put(address, json={"status": "active"})) == (400, "bad_request")
+    assert [become(status) for status in ("contested", "draft", "contested", "retracted", "active")] == [
+        "contested",
+        "draft",
+        "contested",
+        "retracted",
+        "contested",
+    ]
+    resolve = f"/pkb/conflicts/{opened.conflict_set_id}/resolve"
+    assert ada.post(resolve, json={"winning_claim_id": second.claim_id}).status_code == 200
+    assert [become(status) for status in ("historical", "superseded", "active")] == [
+        "historical",
+        "superseded",
+        "active",
+    ]
+
+
 def test_pins_persist_and_are_listed(ada: Person) -> None:
     first, second = ada.remember("My time zone is IST"), ada.remember("Tea is good")
     assert told(ada.put(f"/pkb/claims/{first.friendly_id}/pin"), responses.ChangedClaim).claim.pinned

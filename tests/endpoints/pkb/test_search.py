@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from chat.context.knowledge import KnowledgeAccess
 from tests.endpoints.conftest import Person, refused, told
@@ -81,6 +82,47 @@ def test_a_search_that_finds_too_much_says_that_the_rest_is_not_shown(
     assert (page.count, page.total_count) == (5, 20)
     assert page.warnings == ["The best 20 are shown; narrow the search or filter."]
     assert told(ada.get("/pkb/claims?query=20&strategy=fts"), responses.ClaimPage).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [("/pkb/claims", {}), ("/pkb/claims", {"query": "tea"}), ("/pkb/search", {"q": "tea"})],
+)
+def test_types_and_domains_are_found_as_they_are_written_and_unknown_ones_named(
+    path: str, asked: dict[str, str], ada: Person
+) -> None:
+    ada.remember("Tea is good", claim_type="My Type", context_domain="My Own Dom")
+    ada.remember("Tea is healthy", context_domain="health")
+
+    def answered(**query: str) -> tuple[list[str], list[str]]:
+        answer = ada.get(path, query_string={"strategy": "fts", **asked, **query})
+        rows = answer.json.get("claims") or [row["claim"] for row in answer.json.get("results", [])]
+        assert len(answer.json["warnings_said"]) == len(answer.json["warnings"])
+        return [row["statement"] for row in rows], [said[0]["code"] for said in answer.json["warnings_said"]]
+
+    for query in ({"claim_type": "My Type"}, {"context_domain": "My Own Dom"}, {"context_domain": "my-own dom"}):
+        assert answered(**query) == (["Tea is good"], [])
+    assert answered(context_domain="HEALTH") == (["Tea is healthy"], [])
+    assert answered(context_domain="finance") == ([], [])
+    assert answered(context_domain="nopedom") == ([], ["no_such_domain"])
+    assert answered(claim_type="!?", context_domain="nope") == ([], ["no_such_type", "no_such_domain"])
+
+
+def test_a_read_only_token_asks_what_changes_nothing(ada: Person, app: Flask) -> None:
+    ada.remember("I prefer morning workouts")
+    token = ada.post("/api_tokens", json={"name": "reader", "read_only": True}).json["token"]
+    reader, headers = Person(ada.email, app.test_client()), {"Authorization": f"Bearer {token}"}
+    before = [ada.get(path).json for path in ("/pkb/stats", "/pkb/audit")]
+    asked = {"query": "When is my workout?"}
+    given = reader.post("/pkb/relevant_context", json=asked, headers=headers).json
+    assert [claim["statement"] for claim in given["claims"]] == ["I prefer morning workouts"]
+    for use_model in (True, False):
+        statement = {"statement": "I prefer workouts in the morning", "use_model": use_model}
+        analysed = told(reader.post("/pkb/analyze_statement", json=statement, headers=headers), responses.Analysis)
+        assert analysed.claim_type == "preference"
+    for path, body in (("/pkb/ingest_text", {"text": "I like tea"}), ("/pkb/text", {"text": "forget tea"})):
+        assert refused(reader.post(path, json=body, headers=headers)) == (403, "forbidden")
+    assert [ada.get(path).json for path in ("/pkb/stats", "/pkb/audit")] == before
 
 
 def test_a_contested_result_says_so(ada: Person) -> None:

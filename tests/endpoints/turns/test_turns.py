@@ -30,6 +30,26 @@ def test_an_answer_is_a_numbered_stream_that_begins_with_the_report_and_ends_wit
     assert all(isinstance(event["status"], str) for event in events)
 
 
+@pytest.mark.parametrize("switch", ["use_pkb", "use_documents"])
+@pytest.mark.parametrize("value", ["false", 0, 1, None, []])
+def test_a_switch_that_is_neither_true_nor_false_is_refused(switch: str, value: Any, ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    body = {"messageText": "What is it?", "checkboxes": {switch: value}}
+    answer = ada.post(f"/send_message/{conversation_id}", json=body)
+    assert refused(answer) == (400, "bad_request")
+    assert answer.json["details"][0]["loc"] == ["checkboxes"]
+    assert ada.get(f"/list_messages_by_conversation/{conversation_id}").json == []
+
+
+def test_unknown_switches_are_kept_with_those_that_were_given(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    switches = {"use_pkb": False, "of_another_client": "false"}
+    body = {"messageText": "What is it?", "checkboxes": switches}
+    assert ada.post(f"/send_message/{conversation_id}", json=body).status_code == 200
+    question, _ = ada.get(f"/list_messages_by_conversation/{conversation_id}").json
+    assert question["config"]["checkboxes"] == switches
+
+
 def test_what_is_streamed_is_what_is_listed(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ids = last_ids(ada.say(conversation_id, "What is it?"))

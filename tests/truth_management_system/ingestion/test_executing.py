@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from truth_management_system import ConflictCRUD, PKBDatabase, StructuredAPI, TextIngestionDistiller
+from truth_management_system import (
+    ConflictCRUD,
+    ConversationDistiller,
+    PKBDatabase,
+    StructuredAPI,
+    TextIngestionDistiller,
+)
 from truth_management_system.crud.links import get_supersession_head
 from truth_management_system.errors import InvalidKnowledgeError
 from truth_management_system.ingestion.plans import TextIngestionPlan
@@ -91,6 +97,27 @@ def test_a_row_can_be_approved_by_its_index_alone(api: StructuredAPI, plan: Text
         (3, "add", True),
         (-1, "", False),
     ]
+
+
+@pytest.mark.parametrize(
+    "again", [[0, 0, 3, 3], [{"index": 3}, {"index": 0, "action": "add"}, 3, {"index": 0, "statement": "I live"}]]
+)
+def test_a_proposal_that_is_named_twice_is_carried_out_once(
+    again: list[Any], api: StructuredAPI, plan: TextIngestionPlan
+) -> None:
+    result = TextIngestionDistiller(api).execute_plan(plan, again)
+    assert sum(row["success"] for row in result.results) == result.failed_count == 2
+    assert {row["error"] for row in result.results if not row["success"]} == {
+        "Proposal 0 was decided by a row before this one.",
+        "Proposal 3 was decided by a row before this one.",
+    }
+    assert api.claims.count() == len(KNOWN) + 2
+
+
+def test_the_numbers_of_an_answer_in_words_count_once(api: StructuredAPI, plan: TextIngestionPlan) -> None:
+    result = ConversationDistiller(api).execute_plan(plan, "4,4")
+    assert (result.added_count, result.failed_count) == (1, 1)
+    assert api.claims.count() == len(KNOWN) + 1
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,24 @@ def test_inflections_are_the_same_word_and_longer_words_are_not() -> None:
 
 
 def test_a_list_shows_every_hit_by_words_and_near_ones_by_meaning() -> None:
-    assert is_near(found("Tea", z_score=NEAR))
-    assert not is_near(found("Tea", z_score=NEAR - 0.1))
+    assert is_near(found("Tea", z_score=NEAR), "beverages")
+    assert not is_near(found("Tea", z_score=NEAR - 0.1), "beverages")
     by_words = found("Tea")
     by_words.source = "fts"
-    assert is_near(by_words)
+    assert is_near(by_words, "tea")
+    assert is_near(by_words, "ok")
+
+
+@pytest.mark.parametrize("query", ["ok", "Yes.", "and more", "What about this?", "What is 2+2?", "Danke!", "?"])
+def test_a_query_that_says_nothing_is_near_to_nothing(query: str) -> None:
+    claim = found("I vote by mail, and more, about 2 times", z_score=3.9)
+    assert not is_relevant(claim, query)
+    assert not is_near(claim, query)
+
+
+@pytest.mark.parametrize(
+    ("query", "least"), [("pets", 3.0), ("my dog?", 3.0), ("a dog for Mira, from Lisbon", NEAR), ("我的狗", NEAR)]
+)
+def test_a_model_has_to_be_surer_of_few_words(query: str, least: float) -> None:
+    assert is_relevant(found("Bruno barks", z_score=least), query)
+    assert not is_relevant(found("Bruno barks", z_score=least - 0.1), query)

@@ -133,7 +133,9 @@ export function createMemoryForm(page, initial, { onChange }) {
   const contexts = contextField(page, initial.contexts, onChange);
   for (const [name, input] of Object.entries(given)) input.addEventListener('input', () => touch(name === 'friendlyId' ? 'friendly_id' : name));
 
-  const statuses = STATUSES.filter((name) => name !== 'all').map((name) => [name, memoriesStrings.search.statuses[name]]);
+  // What another memory makes of this one is not chosen by itself.
+  const isChosen = (name) => name === initial.status || !['all', 'contested', 'superseded'].includes(name);
+  const statuses = STATUSES.filter(isChosen).map((name) => [name, memoriesStrings.search.statuses[name]]);
   const status = hasReference ? select(statuses, initial.status) : null;
   status?.addEventListener('change', onChange);
 
