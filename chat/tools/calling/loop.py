@@ -1,13 +1,15 @@
 """The tool loop: the model calls tools while it answers, until it has said what it wanted to say.
 
-At most `MOST_ROUNDS` rounds; the calls of one round run side by side, each for at most `SECONDS`. A call is a part of
-the answer (`chat.exchange.parts`), so it is shown while it runs, stored, exported, and found again after a crash.
+At most `MOST_ROUNDS` rounds; the calls of one round run side by side, each for at most `SECONDS`. Those that change
+something run one after the other, in their order: each finds what the one before it left. A call is a part of the
+answer (`chat.exchange.parts`), so it is shown while it runs, stored, exported, and found again after a crash.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -64,6 +66,7 @@ _NO_ARGUMENTS = (
 )
 _LONGEST_SHOWN = 200
 """Of arguments that are none, in characters."""
+_MADE_BEFORE = "This call was made before in this answer, and was not made again."
 _LEVELS_OF_PROPOSAL = 4
 """The arguments of a call that waits for consent lie so deep within its result."""
 
@@ -231,9 +234,11 @@ async def _fitting(ask: Any, messages: list[ChatMessage]) -> AsyncGenerator[Even
 class _Calls:
     """The calls of one turn.
 
-    known: the running or finished work of each call, by tool and arguments. allowed: those that the person has agreed
-    to, likewise. is_waiting: one of them needs the person's consent, so that the answer ends here. counted: the names
-    of tools in the metrics.
+    known: the work of the calls that the same call is answered from, by tool and arguments: running ones, and finished
+    ones as far as they still hold (`_note`). orders: what the calls wait for of which only one may run at a
+    time. results: of the calls that have ended, by their ids. allowed: the calls that the person has agreed to, by tool
+    and arguments, until they are made. is_waiting: one of them needs the person's consent, so that the answer ends
+    here. counted: the names of tools in the metrics.
     """
 
     turn: Turn
@@ -241,20 +246,23 @@ class _Calls:
     counted: Mapping[str, str]
     registry: ToolRegistry
     seconds: float
-    known: dict[bytes, asyncio.Task[Result]] = field(default_factory=dict)
+    known: dict[bytes, tuple[Tool | None, asyncio.Task[Result]]] = field(default_factory=dict)
+    orders: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    results: dict[str, Result] = field(default_factory=dict)
     accounts: list[str] = field(default_factory=list)
     allowed: set[bytes] = field(default_factory=set)
     is_waiting: bool = False
 
     async def run(self, calls: Sequence[Mapping[str, Any]]) -> AsyncGenerator[Event, None]:
-        """Run `calls` side by side; the events tell of each when it begins and when it has ended."""
+        """Make the calls of one round; the events tell of each when it begins and when it has ended."""
         parts, at = self.turn.parts, len(self.turn.answer_text)
         functions = [each["function"] for each in calls]
         told = [
             parts.add(_PART, at=at, name=each["name"], arguments=_arguments(each) or {}, status="running")
             for each in functions
         ]
-        async with aclosing(self._running(told, functions)) as ran:
+        ids = {event["part"]["id"]: call["id"] for event, call in zip(told, calls, strict=True)}
+        async with aclosing(self._running(told, functions, ids)) as ran:
             async for event in ran:
                 yield event
 
@@ -273,30 +281,39 @@ class _Calls:
                 yield self._ended(part["id"], function, proposals.not_made(state or "expired"), seconds=0.0)
             else:
                 self._tell_later(function, part.get("result") or {})
-        async with aclosing(self._running(told, functions)) as ran:
+        async with aclosing(self._running(told, functions, {})) as ran:
             async for event in ran:
                 yield event
 
     async def _running(
-        self, told: Sequence[Event], functions: Sequence[Mapping[str, Any]]
+        self, told: Sequence[Event], functions: Sequence[Mapping[str, Any]], ids: Mapping[int, str]
     ) -> AsyncGenerator[Event, None]:
-        """The events of calls whose parts, as `told` tells of them, are there. What is said next is a new paragraph."""
-        parts = self.turn.parts
-        running: dict[int, tuple[Mapping[str, Any], asyncio.Task[Result], float]] = {}
+        """The events of calls whose parts, as `told` tells of them, are there. What is said next is a new paragraph.
+
+        ids: of the calls, by the ids of their parts.
+        """
+        parts, since = self.turn.parts, time.monotonic()
+        # All at once: the same call of one round is made once, whatever comes of it.
+        running = {
+            event["part"]["id"]: (function, self._begun(function))
+            for event, function in zip(told, functions, strict=True)
+        }
         try:
-            for event, function in zip(told, functions, strict=True):
-                running[event["part"]["id"]] = (function, self._begun(function), time.monotonic())
+            for event in told:
                 yield event
             while running:
-                await asyncio.wait({task for _, task, _ in running.values()}, return_when=asyncio.FIRST_COMPLETED)
-                for part_id in [each for each, (_, task, _) in running.items() if task.done()]:
-                    function, task, since = running.pop(part_id)
-                    yield self._ended(part_id, function, task.result(), seconds=time.monotonic() - since)
-                    documents = self._documents_in(function, task.result())
+                await asyncio.wait({task for _, task in running.values()}, return_when=asyncio.FIRST_COMPLETED)
+                for part_id in [each for each, (_, task) in running.items() if task.done()]:
+                    function, task = running.pop(part_id)
+                    result = task.result()
+                    if part_id in ids:
+                        self.results[ids[part_id]] = result
+                    yield self._ended(part_id, function, result, seconds=time.monotonic() - since)
+                    documents = self._documents_in(function, result)
                     if documents is not None:
                         yield documents
         finally:
-            for part_id, (_, task, _) in running.items():
+            for part_id, (_, task) in running.items():
                 task.cancel()
                 parts.replace(part_id, status="cancelled")
 
@@ -310,14 +327,48 @@ class _Calls:
 
     def result_of(self, call: Mapping[str, Any]) -> Result:
         """The result of a call that has ended."""
-        return self.known[_key(call["function"])].result()
+        return self.results[call["id"]]
 
     def _begun(self, function: Mapping[str, Any]) -> asyncio.Task[Result]:
-        """The work of a call; of one that was made before, the same."""
-        key = _key(function)
-        if key not in self.known:
-            self.known[key] = asyncio.create_task(self._result(function))
-        return self.known[key]
+        """The work of a call; of one that was made before, the same, as long as that holds."""
+        key, tool = _key(function), self.registry.find(function["name"])
+        known = self.known.get(key)
+        if known is None:
+            task = asyncio.create_task(self._made(key, tool, function))
+            self.known[key] = (tool, task)
+            return task
+        _, task = known
+        return task if tool is None or tool.reads_only else asyncio.create_task(_repeated(task))
+
+    async def _made(self, key: bytes, tool: Tool | None, function: Mapping[str, Any]) -> Result:
+        """The result of a call. One that changes something waits for those before it that may change the same."""
+        order = None if tool is None else _order_of(tool)
+        if order is None:
+            result = await self._result(function)
+        else:
+            async with self.orders[order]:
+                result = await self._result(function)
+        self._note(key, tool, result)
+        return result
+
+    def _note(self, key: bytes, tool: Tool | None, result: Result) -> None:
+        """Keep of the known calls those that the same call can still be answered from.
+
+        After a change that is the change itself, and the questions to agents; what was read before it is out of date.
+        """
+        made = self.known.get(key)
+        if tool is not None and not tool.reads_only:
+            task: asyncio.Task[Result] | None = asyncio.current_task()
+            made = None if task is None else (tool, task)
+            self.known = {
+                name: each for name, each in self.known.items() if each[0] is not None and each[0].needs_agents
+            }
+        # One that was given up may still be going on.
+        holds = result.get("success", True) or (result.get("error") or {}).get("code") == ToolTimeoutError.code
+        if not holds:
+            self.known.pop(key, None)
+        elif made is not None:
+            self.known[key] = made
 
     async def _result(self, function: Mapping[str, Any]) -> Result:
         name, arguments = function["name"], _arguments(function)
@@ -331,6 +382,7 @@ class _Calls:
         context = self._context(stop, has_consent=self._has_consent(tool, function))
         if tool.needs_consent and not context.has_consent:
             return await own_threads().on_loop(partial(self._ask_consent, tool, arguments, context))
+        self.allowed.discard(_key(function))  # the person agreed to it once
         call = partial(call_fitted, self.registry, name, arguments, context)
         try:
             return await result_in_time(tool, call, seconds=seconds, stop=stop)
@@ -402,6 +454,20 @@ class _Calls:
         # After a decision on them, all earlier calls are told of anew.
         before = [self.turn.called_before] if self.turn.called_before and not self.turn.is_decided else []
         self.turn.config["tools"] = "; ".join([*before, *self.accounts])[:_LONGEST_ACCOUNT]
+
+
+def _order_of(tool: Tool) -> str | None:
+    """What only one call may change at a time: things of the person (""), or of a foreign server, by its name.
+
+    None for tools that only read, and for questions to agents, each of which has a conversation of its own.
+    """
+    return None if tool.reads_only or tool.needs_agents else tool.name.rpartition("__")[0]
+
+
+async def _repeated(made: asyncio.Task[Result]) -> Result:
+    """The result of a call that changed something, for the same call after it."""
+    result = await asyncio.shield(made)
+    return {**result, "note": _MADE_BEFORE} if result.get("success", True) else result
 
 
 def _arguments(function: Mapping[str, Any]) -> dict[str, Any] | None:

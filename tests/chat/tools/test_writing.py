@@ -58,6 +58,18 @@ def test_a_model_writes_where_the_person_allowed_it(talk: Talk, vault: Vault) ->
     assert list_proposals(database=talk.database, user_email=EMAIL, limit=9) == []
 
 
+def test_changes_of_one_round_are_made_one_after_the_other_in_their_order(talk: Talk, vault: Vault) -> None:
+    made = [("write_document", "first\n"), *(("append_to_document", f"{number}\n") for number in range(6))]
+    round_of_all = calling(
+        *((name, orjson.dumps({"path": "plan.md", "text": text}).decode()) for name, text in made),
+    )
+    replies = [Reply(round_of_all, finish_reason="tool_calls"), Reply("It is done.")]
+    talk.models.main_model = ScriptedChatModel(replies=replies, calls_tools=True)
+    tools = {"write_document": True, "append_to_document": True}
+    talk.say(talk.new(), "Write a plan", options={"use_tools": True, "tools": tools, "allow_writing": True})
+    assert vault.read("plan.md").text == "first\n0\n1\n2\n3\n4\n5\n"
+
+
 def test_tools_that_change_documents_are_off_until_they_are_switched_on(talk: Talk, vault: Vault) -> None:
     told = result_of(talk.say(talk.new(), "Write a plan", options={"use_tools": True, "allow_writing": True}))
     assert told["error"]["code"] == "tool_not_found"
