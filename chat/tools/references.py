@@ -24,9 +24,7 @@ from .registry import ToolContext, ToolError, tool
 
 _FOUND = ("resolved", "truncated")
 _REST = "Cut: there was no room for more. Read the rest with read_document."
-_LONG_LINES = (
-    "Cut: there was no room for more. A line is too long to be shown whole; read_document shows the others."
-)
+_LONG_LINES = "Cut: there was no room for more. A line is too long to be shown whole; read_document shows the others."
 
 
 class NoReferenceError(ToolError):

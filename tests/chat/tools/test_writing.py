@@ -15,6 +15,7 @@ from database.accounts.users import create_user
 from database.proposals import list_proposals
 from endpoints.http.errors import code_of
 from language_models.testing import Reply, ScriptedChatModel, calling
+from sentences import say
 from tests.chat.conftest import EMAIL, Talk
 from vault.documents import Vault, Vaults
 
@@ -100,6 +101,33 @@ def test_lines_that_are_not_there_are_named(
     arguments = {"path": "plan.md", "lineStart": start, "lineEnd": end, "expected": "", "text": "x"}
     told = tools.call("replace_lines", arguments, context())
     assert told["error"] == {"code": "bad_request", "message": message}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("write_document", {"path": "plan.md/part.md", "text": "x"}, "document_path_through"),
+        ("write_document", {"path": "plan.md/a/b.md", "text": "x"}, "document_path_through"),
+        ("write_document", {"path": "folder.md", "text": "x"}, "document_path_folder"),
+        ("rename_document", {"path": "other.md", "newPath": "plan.md/part.md"}, "document_path_through"),
+        ("rename_document", {"path": "plan.md", "newPath": "plan.md/part.md"}, "document_path_through"),
+    ],
+)
+def test_a_document_that_could_not_be_made_is_not_proposed(
+    talk: Talk,
+    vault: Vault,
+    tools: ToolRegistry,
+    context: Callable[..., ToolContext],
+    tool: str,
+    arguments: dict[str, str],
+    message: str,
+) -> None:
+    vault.write("plan.md", "one\n")
+    vault.write("other.md", "two\n")
+    vault.write("folder.md/inside.md", "three\n")
+    told = tools.call(tool, arguments, context())
+    assert told["error"] == {"code": "conflict", "message": say(message)}
+    assert list_proposals(database=talk.database, user_email=EMAIL, limit=9) == []
 
 
 def test_no_nul_is_written_or_remembered(
