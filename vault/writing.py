@@ -148,6 +148,19 @@ def require_whole(document: Document | None) -> None:
         raise InvalidChangeError(say("document_no_utf8"))
 
 
+def require_place(vault: Vault, path: str) -> None:
+    """Raises DocumentExistsError where no document can be made: it is a folder, or a file stands on the way to it.
+
+    Raises PathRefusedError, too.
+    """
+    file = paths.file_of(vault.root, path)
+    if file.is_dir():
+        raise _exists(file)
+    on_the_way = next(filter(os.path.lexists, file.parents))
+    if not on_the_way.is_dir():
+        raise DocumentExistsError(say("document_path_through"))
+
+
 def version_with(text: str) -> str:
     """The version of a document that is written with this text. Raises InvalidChangeError, DocumentTooLargeError."""
     return version_of(_content(text))

@@ -43,13 +43,15 @@ _NOTES = {"cut": "file_partly_read", "encoding": "file_encoding_guessed"}
 class AttachedFile:
     """A file of a message. part: how the message names it. pages: its text; () where there is none.
 
-    first: the number of the first of `pages`. picture: as a `data:` URL; "" for what is none. refs: references to it.
+    first: the number of the first of `pages`. uncut: how many there were before only some were kept; None where all
+    are there. picture: as a `data:` URL; "" for what is none. refs: references to it.
     is_gone: it was erased, or never came here. message_id: of its message, where a reference names it.
     """
 
     part: Mapping[str, Any]
     pages: Sequence[str] = ()
     first: int = 1
+    uncut: int | None = None
     picture: str = ""
     refs: tuple[str, ...] = ()
     is_gone: bool = False
@@ -76,17 +78,29 @@ class AttachedFile:
             return "\n".join(self.pages)
         return "\n".join(f"[Page {number}]\n{page}" for number, page in enumerate(self.pages, self.first))
 
+    @property
+    def last(self) -> int:
+        """The number of the last of `pages`."""
+        return self.first + len(self.pages) - 1
+
+    @property
+    def count(self) -> int:
+        """How many pages the whole file has."""
+        return len(self.pages) if self.uncut is None else self.uncut
+
     def between(self, first: int, last: int) -> AttachedFile:
-        """The file with the pages `first` to `last` alone; of a format without pages, all of it."""
+        """The file with those of its pages alone that are `first` to `last`; of a format without pages, all of it."""
         if not self.has_pages:
             return self
-        return replace(self, pages=self.pages[first - self.first : last - self.first + 1], first=first)
+        start = max(first, self.first)
+        pages = self.pages[start - self.first : max(0, last - self.first + 1)]
+        return replace(self, pages=pages, first=start, uncut=self.count)
 
     def last_page_within(self, chars: int) -> int:
         """The page that `body()` shows last when it is cut after so many characters."""
         ends = accumulate(len(f"[Page {number}]\n{page}\n") for number, page in enumerate(self.pages, self.first))
         whole = sum(end <= chars for end in ends)
-        return min(self.first + whole, self.first + len(self.pages) - 1)
+        return min(self.first + whole, self.last)
 
 
 def line_of(part: Mapping[str, Any]) -> str:

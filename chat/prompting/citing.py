@@ -95,7 +95,7 @@ def _one_line(name: str) -> str:
 
 
 class MarkRemover:
-    """Takes the mark away with which a streamed answer begins, however the stream is cut into pieces.
+    """Takes the marks away with which a streamed answer begins, however the stream is cut into pieces.
 
     names: those that may stand in the mark. Text is held back only as long as it may belong to a mark.
     """
@@ -111,14 +111,14 @@ class MarkRemover:
         if self._is_over or not text:
             return text
         self._held += text
-        end = _end_of_mark(self._held, self._names, is_whole=False)
+        end = _end_of_marks(self._held, self._names, is_whole=False)
         return "" if end is None else self._shown(end)
 
     def rest(self) -> str:
         """What was held back, now that nothing more comes. An answer that is nothing but a mark stays as it is."""
         if self._is_over:
             return ""
-        end = _end_of_mark(self._held, self._names, is_whole=True) or 0
+        end = _end_of_marks(self._held, self._names, is_whole=True) or 0
         return self._shown(0 if end == len(self._held) else end)
 
     def _shown(self, end: int) -> str:
@@ -128,24 +128,34 @@ class MarkRemover:
 
 
 def without_mark(text: str, names: Iterable[str] = ()) -> str:
-    """`text` without the mark that it begins with."""
+    """`text` without the marks that it begins with."""
     remover = MarkRemover(names)
     return remover.take(text) + remover.rest()
 
 
-def _end_of_mark(text: str, names: tuple[str, ...], *, is_whole: bool) -> int | None:
-    """Where the mark ends with which `text` begins, 0 for none. None: what comes next decides that."""
-    found = _ID.match(text)
+def _end_of_marks(text: str, names: tuple[str, ...], *, is_whole: bool) -> int | None:
+    """Where the marks end with which `text` begins, 0 for none. None: what comes next decides that."""
+    end = 0
+    while (found := _end_of_mark(text, end, names, is_whole=is_whole)) != end:
+        if found is None:
+            return None
+        end = found
+    return end
+
+
+def _end_of_mark(text: str, start: int, names: tuple[str, ...], *, is_whole: bool) -> int | None:
+    """Where the mark at `start` ends, `start` for none. None: what comes next decides that."""
+    found = _ID.match(text, start)
     if found is None:
-        return None if not is_whole and _ID_BEGUN.fullmatch(text) else 0
+        return None if not is_whole and _ID_BEGUN.fullmatch(text, start) else start
     end = found.end()
     if time := _TIME.match(text, end):
         end = time.end()
     elif not is_whole and _TIME_BEGUN.fullmatch(text, end):
         return None
     elif len(found["digits"]) < _SHORTEST_ID:
-        return 0  # it may be the number of an issue; an id that lost a digit is known by its time
-    named = _end_of_name(text, end, names, is_whole=is_whole)
+        return start  # it may be the number of an issue; an id that lost a digit is known by its time
+    named = end + 1 if text.startswith(":", end) else _end_of_name(text, end, names, is_whole=is_whole)
     if named is None:
         return None
     end = _SPACE.match(text, named).end()  # type: ignore[union-attr]  # it matches everywhere

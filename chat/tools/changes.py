@@ -12,7 +12,7 @@ from sentences import say
 from vault import paths
 from vault.documents import Document, Vault
 from vault.errors import DocumentExistsError, DocumentNotFoundError, VaultReadOnlyError, VersionConflictError
-from vault.writing import appended, require_whole, version_with, with_lines
+from vault.writing import appended, require_place, require_whole, version_with, with_lines
 
 from .documents import reference_to
 
@@ -66,6 +66,8 @@ def planned(vault: Vault, change: DocumentChange) -> tuple[DocumentChange, str]:
         gone = _diff(_existing(current).text, "", path=change.path)
         return replace(change, version=version), gone or f"delete {change.path}\n"
     require_whole(current)
+    if current is None:
+        require_place(vault, change.path)
     text = _text_after(current, change)
     result = version_with(text)
     before = current.text if current is not None else ""
@@ -113,6 +115,7 @@ def _existing(document: Document | None) -> Document:
 def _require_free(vault: Vault, path: str, new_path: str) -> None:
     """Raises DocumentExistsError where another document has the new path, and PathRefusedError."""
     new = paths.file_of(vault.root, new_path)
+    require_place(vault, new_path)
     if path == new_path or (new.exists() and not new.samefile(paths.file_of(vault.root, path))):
         raise DocumentExistsError(say("document_path_taken"))
 

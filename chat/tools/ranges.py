@@ -71,9 +71,15 @@ class NumberedText:
             told["rangeMessage"] = lines.message
         if self.last is not None and (self.is_cut or self.long_line is not None):
             next_line = self.last + 1 if self.is_cut else None
-            told |= {"rangeEnd": self.last, "truncated": True}
-            told["rangeMessage"] = cut_message(next_line=next_line, long_line=self.long_line)
+            told |= {"rangeEnd": self.last, **cut_fields(next_line=next_line, long_line=self.long_line)}
         return told
+
+
+def cut_fields(*, next_line: int | None, long_line: int | None = None) -> dict[str, Any]:
+    """The fields by which a result says that it was cut, and where to go on. For the arguments see `cut_message`."""
+    message = cut_message(next_line=next_line, long_line=long_line)
+    more = {} if next_line is None else {"nextLine": next_line}
+    return {"truncated": True, "rangeMessage": message, **more}
 
 
 def cut_message(*, next_line: int | None, long_line: int | None = None) -> str:

@@ -24,6 +24,7 @@ from .registry import ToolContext, ToolError, tool
 
 _FOUND = ("resolved", "truncated")
 _REST = "Cut: there was no room for more. Read the rest with read_document."
+_LONG_LINES = "Cut: there was no room for more. A line is too long to be shown whole; read_document shows the others."
 
 
 class NoReferenceError(ToolError):
@@ -136,7 +137,10 @@ def _document(entry: Mapping[str, Any], context: ToolContext) -> dict[str, Any] 
     document = vault.read(path)
     item = {"type": "document", "label": document.path, "content": document.text[: context.max_chars]}
     told = {"success": True, "reference": entry["ref"], "kind": "document", "title": document.title, "items": [item]}
-    return told if item["content"] == document.text else {**told, "truncated": True, "rangeMessage": _REST}
+    if item["content"] == document.text:
+        return told
+    is_readable = all(len(line) < len(item["content"]) for line in document.lines)
+    return {**told, "truncated": True, "rangeMessage": _REST if is_readable else _LONG_LINES}
 
 
 def _message_in_conversation(entry: Mapping[str, Any], context: ToolContext) -> dict[str, Any] | None:
@@ -168,7 +172,7 @@ class NoFileReferenceError(ToolError):
 
 
 class InvalidPagesError(ToolError):
-    """A range of pages that is reversed, or begins beyond the end."""
+    """A range of pages that ends before it begins."""
 
 
 @tool()
@@ -188,15 +192,17 @@ def read_file(
     if parsed is None:
         raise NoFileReferenceError
     file = _file(context, reference.strip(), parsed)
-    chosen = _pages(file, page_start, page_end)
-    lines = chosen.body().split("\n") if chosen.has_text else []
+    message = _why_no_page(file, page_start, page_end)
+    chosen = file.between(page_start or file.first, page_end or file.last)
+    lines = chosen.body().split("\n") if chosen.has_text and message is None else []
     wanted = line_range(line_start, line_end, total=len(lines))
     shown = numbered(counted(lines, wanted), max_chars=context.max_chars)
     told: dict[str, Any] = {"success": True, "reference": reference.strip(), "name": file.part.get("name", "")}
     if file.has_pages:
-        told |= {"totalPages": len(file.pages), "pageStart": chosen.first}
-        told["pageEnd"] = chosen.first + len(chosen.pages) - 1
-    return {**told, "totalLines": len(lines), **shown.told(wanted)}
+        first, last = (chosen.first, chosen.last) if chosen.pages else (None, None)
+        told |= {"totalPages": file.count, "pageStart": first, "pageEnd": last}
+    told |= {"totalLines": len(lines), **shown.told(wanted)}
+    return told if message is None else {**told, "rangeMessage": message}
 
 
 def _file(context: ToolContext, ref: str, parsed: FileReference) -> AttachedFile:
@@ -215,11 +221,21 @@ def _file(context: ToolContext, ref: str, parsed: FileReference) -> AttachedFile
     return named.file
 
 
-def _pages(file: AttachedFile, start: int | None, end: int | None) -> AttachedFile:
-    """The file with these of its pages only; a bound that is left out is open. Raises InvalidPagesError."""
-    if start is None and end is None:
-        return file
-    first, last = start or 1, end or len(file.pages)
-    if first > last:
-        raise InvalidPagesError(f"pageStart ({first}) is after pageEnd ({last}).")
-    return file.between(first, last)
+def _why_no_page(file: AttachedFile, start: int | None, end: int | None) -> str | None:
+    """Why the file has none of these pages, of which a bound that is left out is open; None where it has some.
+
+    A file without pages is one of one page. Raises InvalidPagesError.
+    """
+    if start is not None and end is not None and start > end:
+        raise InvalidPagesError(f"pageStart ({start}) is after pageEnd ({end}).")
+    first, last = (file.first, file.last) if file.has_pages else (1, 1)
+    if start is not None and start > last:
+        outside = start
+    elif end is not None and end < first:
+        outside = end
+    else:
+        return None
+    count = file.count if file.has_pages else 1
+    if outside <= count:
+        return f"Page {outside} is none of those that the reference names ({first} to {last})."
+    return f"Page {outside} is beyond the end ({'1 page' if count == 1 else f'{count} pages'})."

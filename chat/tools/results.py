@@ -14,7 +14,7 @@ import orjson
 from database.conversations.listing import encode_cursor
 from language_models.ports import ChatMessage
 
-from .ranges import cut_message
+from .ranges import cut_fields
 from .registry import Result, ToolContext, ToolFailedError, ToolRegistry, failure
 
 log = logging.getLogger(__name__)
@@ -194,17 +194,20 @@ def _with_less_text(result: Result, name: str, chars: int) -> Result:
 
 def _with_fewer_lines(result: Result, name: str, chars: int, *, start: int, end: int) -> Result:
     # While it is measured, it says as much as it may say in the end.
-    longest = cut_message(next_line=end, long_line=end)
-    room = _room({**result, "truncated": True, "rangeMessage": longest}, name, chars)
+    behind = result.get("nextLine")
+    longest = cut_fields(next_line=behind if isinstance(behind, int) else end, long_line=end)
+    room = _room({**result, **longest}, name, chars)
     text: str = result[name]
     further = [found for found in _NUMBER.finditer(text) if 0 < found.start() <= room + 1]
     if further:
         last = int(further[-1][1]) - 1
-        shown, message = text[: further[-1].start() - 1], cut_message(next_line=last + 1)
+        shown, cut = text[: further[-1].start() - 1], cut_fields(next_line=last + 1)
     else:
         last, shown = start, text[:room]
-        message = cut_message(next_line=start + 1 if end > start else None, long_line=start)
-    told = {**result, name: shown, "rangeEnd": last, "rangeMessage": message, "truncated": True}
+        # A tool that cut the result before has said where to go on.
+        following = start + 1 if end > start else behind if isinstance(behind, int) else None
+        cut = cut_fields(next_line=following, long_line=start)
+    told = {**result, name: shown, "rangeEnd": last, **cut}
     return {**told, "returnedCount": last - start + 1} if "returnedCount" in result else told
 
 

@@ -12,13 +12,14 @@ from sqlalchemy import ColumnElement, Connection, Text, and_, bindparam, func, s
 
 from database.engine.database import Database
 from database.engine.statements import Prepared, Row
-from database.schema import conversation_workspaces, conversations, messages, workspaces
+from database.messages.message import answering_agent_id
+from database.schema import agents, conversation_workspaces, conversations, messages, workspaces
 from database.search.index import folded_name
 
 from .listing import decode_cursor, encode_cursor
 from .titles import has_words
 
-_c, _m = conversations.c, messages.c
+_a, _c, _m = agents.c, conversations.c, messages.c
 _PAGE = 500
 _LATEST = (
     select(_c.conversation_id, _c.conversation_friendly_id, _c.updated_at, _c.title, _c.message_count, _c.agent_id)
@@ -123,9 +124,9 @@ def conversation_overviews(
             found = list(islice(fitting, limit + 1))
         shown = found[:limit]
         ids = [row[0] for row in shown]
-        begun, asking = _beginnings(connection, ids, preview=preview), _asking_agents(connection, ids)
+        begun, agents_in = _beginnings(connection, ids, preview=preview), _agents_in(connection, ids, owner=user_email)
     next_cursor = encode_cursor(updated_at=shown[-1][2], conversation_id=shown[-1][0]) if len(found) > limit else None
-    return [_overview(row, begun.get(row[0], ""), asking[row[0]]) for row in shown], next_cursor
+    return [_overview(row, begun.get(row[0], ""), agents_in[row[0]]) for row in shown], next_cursor
 
 
 def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, preview: int) -> dict[str, str]:
@@ -142,17 +143,18 @@ def _beginnings(connection: Connection, conversation_ids: Sequence[str], *, prev
     return {conversation_id: text for conversation_id, text in rows if text is not None}
 
 
-def _asking_agents(connection: Connection, conversation_ids: Sequence[str]) -> Mapping[str, set[str]]:
-    """The agents that have asked something in each conversation."""
-    query = select(_m.conversation_id, _m.source_agent_id).distinct()
+def _agents_in(connection: Connection, conversation_ids: Sequence[str], *, owner: str) -> Mapping[str, set[str]]:
+    """The agents of the user that have asked or answered something in each conversation."""
+    agent_id = func.coalesce(_m.source_agent_id, answering_agent_id())
+    query = select(_m.conversation_id, _a.agent_id).distinct().join_from(messages, agents, _a.agent_id == agent_id)
     found: defaultdict[str, set[str]] = defaultdict(set)
-    asked = _m.conversation_id.in_(conversation_ids) & _m.source_agent_id.is_not(None) & _m.deleted_at.is_(None)
-    for conversation_id, agent_id in connection.execute(query.where(asked)):
-        found[conversation_id].add(agent_id)
+    spoken = _m.conversation_id.in_(conversation_ids) & _m.deleted_at.is_(None) & (_a.user_email == owner)
+    for conversation_id, spoke in connection.execute(query.where(spoken)):
+        found[conversation_id].add(spoke)
     return found
 
 
-def _overview(row: Row, beginning: str, asking: Iterable[str]) -> ConversationOverview:
+def _overview(row: Row, beginning: str, spoke: Iterable[str]) -> ConversationOverview:
     conversation_id, friendly_id, updated_at, title, message_count, agent_id = row
     return ConversationOverview(
         conversation_id=conversation_id,
@@ -161,5 +163,5 @@ def _overview(row: Row, beginning: str, asking: Iterable[str]) -> ConversationOv
         message_count=message_count,
         updated_at=updated_at,
         beginning=beginning,
-        agent_ids=tuple(sorted({*asking, *([agent_id] if agent_id else [])})),
+        agent_ids=tuple(sorted({*spoke, *([agent_id] if agent_id else [])})),
     )

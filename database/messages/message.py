@@ -282,6 +282,12 @@ def answering_agent() -> ColumnElement[str | None]:
     return title
 
 
+def answering_agent_id() -> ColumnElement[str | None]:
+    """The id of the agent that gave an answer, as it was at that time; None where a model alone gave it."""
+    agent_id: ColumnElement[str | None] = messages.c.config["agent", "id"].as_string()
+    return agent_id
+
+
 def written_by_another() -> ColumnElement[bool]:
     """Whether a question, beside whose row its activity is read, is not in the words of the person."""
     is_of_person = and_(activities.c.actor_type == "user", activities.c.actor_id == messages.c.user_email)

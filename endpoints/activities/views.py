@@ -140,12 +140,15 @@ def list_threads(conversation_id: str) -> object:
 @blueprint.get("/api/threads/<thread_id>")
 @asks(activity_models.ThreadWindow)
 @answers(activity_models.ThreadDetails)
+@fails("recipe_not_found")
 def get_thread(thread_id: str, query: activity_models.ThreadWindow) -> object:
     """One thread, with a window of its activities."""
     who = current_user_scope()
     thread = store.get_thread(**who, thread_id=thread_id)
-    activities = activities_of_thread(**who, thread_id=thread_id, **query.model_dump())
     recipes = current_state().recipes
+    if query.recipe is not None and query.recipe not in thread.recipes:
+        recipes.get(query.recipe)
+    activities = activities_of_thread(**who, thread_id=thread_id, **query.model_dump())
     titles = [{"domain": domain, "title": recipes.title_of(domain)} for domain in thread.recipes]
     return {**_threads([thread])[0], "recipes": titles, "activities": _items(activities, known=[thread])}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from chat.turns.accept import ANSWER_AGAIN, ASKED_INSTEAD_OF
 from chat.turns.runner import TurnRunner
@@ -20,9 +21,11 @@ from database.agents.repository import (
     delete_agent,
     replace_agent,
 )
+from database.conversations.overview import conversation_overviews
 from database.conversations.repository import update_conversation
 from database.history.reading import last_messages
 from database.maintenance.verification import verify_store
+from database.schema import messages
 from database.search.indexing import index_pending
 from language_models.errors import ModelFailedError, ModelUnknownError
 from language_models.testing import Hold, Reply, ScriptedChatModel
@@ -122,6 +125,22 @@ def test_several_agents_answer_one_after_the_other_in_one_thread_each_seeing_the
     assert [each.agent_title for each in last_messages(**own)] == [None, "Critic", "Cook", "Botanist"]
     talk.say(talk.again(conversation), "And now?")
     assert "Critic:\nCritic speaks.\n\nCook:\nCook speaks." in talk.models.main_model.prompts[-1][2]["content"]
+
+
+def test_agents_that_answer_are_participants_of_the_conversation(talk: Talk, room: Room) -> None:
+    stranger = create_agent(database=talk.database, user_email="eve@example.com", rules=AgentRules(title="Stranger"))
+    conversation, other = talk.new(), talk.new()
+    talk.say(conversation, "@agent_botanist What grows?")
+    talk.say(talk.again(conversation), "@agent_botanist @agent_cook And now?")
+    talk.say(other, "@agent_critic Well?")
+    # As in an import of what somebody else's agent answered.
+    imported = update(messages).where(messages.c.sender == "user").values(config={"agent": stranger.identity})
+    talk.database.write(lambda connection: connection.execute(imported))
+    listed, _ = conversation_overviews(database=talk.database, user_email=EMAIL, limit=9, preview=9)
+    assert {each.conversation_id: set(each.agent_ids) for each in listed} == {
+        conversation.conversation_id: {room["Botanist"].agent_id, room["Cook"].agent_id},
+        other.conversation_id: {room["Critic"].agent_id},
+    }
 
 
 def test_unknown_agents_are_in_the_report_and_when_none_is_left_the_own_model_answers(talk: Talk, room: Room) -> None:

@@ -59,6 +59,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 @example("[#121248] gpt 5: mini: Yes.", list(range(50)))
 @example("[#b7c37] [2025-11-12T16:06:30] Ada: Yes.", list(range(50)))
 @example("[#121248]", [])
+@example("[#121248]: [#121249] Yes.", list(range(50)))
 def test_a_mark_is_removed_however_the_stream_is_cut(text: str, places: list[int]) -> None:
     remover = MarkRemover(NAMES)
     shown = "".join(map(remover.take, cut(text, places))) + remover.rest()
@@ -88,6 +89,13 @@ def test_nothing_but_a_mark_at_the_beginning_is_removed(text: str) -> None:
         ("[#12124] is no id.", "[#12124] is no id."),
         ("[#b7c37] [2025-11-12T16:06:30] Ada: Misspelled.", "Misspelled."),
         ("[#121248](there) is a link.", "(there) is a link."),
+        ("[#121248] [#121249] Yes.", "Yes."),
+        ("[#121248] [2025-11-12T16:06:30] Ada: [#121249] [2025-11-12T16:06:31] gpt 5: Yes.", "Yes."),
+        ("[#121248]: Yes.", "Yes."),
+        ("[#121248] [2025-11-12T16:06:30]: Yes.", "Yes."),
+        ("[#121248] :) stays.", ":) stays."),
+        ("[#121248] [#12] stays.", "[#12] stays."),
+        ("[#121248] [#121249]", "[#121248] [#121249]"),
         ("Yes [#121248].", "Yes [#121248]."),
         ("[#121248]", "[#121248]"),
         ("    code", "    code"),

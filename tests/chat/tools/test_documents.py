@@ -11,6 +11,7 @@ import pytest
 
 from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
+from chat.tools.results import fitted_result
 from database.accounts.users import create_user
 from endpoints.http.errors import code_of
 from language_models.testing import Prompt, Reply, ScriptedChatModel, calling
@@ -185,6 +186,27 @@ def test_a_link_is_a_reference_too(vaults: Vaults, call: Call) -> None:
     assert (told["kind"], told["title"]) == ("document", "Soil")
     assert told["items"][0]["content"] == "# Soil\n\nClay and compost.\n"
     assert call("resolve_reference", reference="[[secret]]")["error"]["code"] == "document_not_found"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a line\n" * 400, "Cut: there was no room for more. Read the rest with read_document."),
+        (
+            "word " * 400 + "\nsecond\nthird\n",
+            "Cut: there was no room for more. A line is too long to be shown whole; read_document shows the others.",
+        ),
+    ],
+)
+def test_a_document_that_is_cut_says_what_can_still_be_read(
+    vaults: Vaults, call: Call, text: str, message: str
+) -> None:
+    put(vaults, EMAIL, "long.md", text)
+    told = call("resolve_reference", reference="[[long]]", max_chars=1_000)
+    assert (told["truncated"], told["rangeMessage"]) == (True, message)
+    first = fitted_result(call("read_document", path="long.md", max_chars=1_000), 1_000)
+    rest = fitted_result(call("read_document", path="long.md", lineStart=first["nextLine"], max_chars=1_000), 1_000)
+    assert rest["content"].startswith(f"{first['rangeEnd'] + 1}→")
 
 
 def test_without_a_vault_there_are_no_documents(call: Call) -> None:

@@ -60,6 +60,22 @@ def test_a_line_that_alone_is_too_long_says_so() -> None:
     assert first["rangeMessage"].startswith("Line 1 is too long")
 
 
+@pytest.mark.parametrize("more", [True, False])
+def test_a_line_that_is_too_long_keeps_where_to_go_on_however_often_it_is_cut(more: bool) -> None:
+    """By the tool, for the JSON around it, and for a model that had no room for that."""
+    lines = ["first", "x" * 14_000, *(["third", "fourth"] if more else [])]
+    wanted = line_range(2, None, total=len(lines))
+    by_tool = {"success": True, **numbered(counted(lines, wanted), max_chars=8_000).told(wanted)}
+    for_json = fitted_result(by_tool, 8_000)
+    for_model = fitted_result(for_json, 2_000)
+    assert len(for_model["content"]) < len(for_json["content"]) < len(by_tool["content"])
+    said = "Line 2 is too long to be shown whole."
+    for told in (by_tool, for_json, for_model):
+        assert (told["rangeStart"], told["rangeEnd"], told.get("nextLine")) == (2, 2, 3 if more else None)
+        going_on = " Cut: there was no room for more. Go on with lineStart 3." if more else ""
+        assert told["rangeMessage"] == said + going_on
+
+
 def test_a_list_of_which_not_even_one_row_fits_keeps_the_first_with_less_text() -> None:
     told = fitted_result({"success": True, "results": [{"relative_path": "a.md", "text": "番" * 4_000}] * 3}, 1_000)
     (row,) = told["results"]

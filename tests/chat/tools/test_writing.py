@@ -15,6 +15,7 @@ from database.accounts.users import create_user
 from database.proposals import list_proposals
 from endpoints.http.errors import code_of
 from language_models.testing import Reply, ScriptedChatModel, calling
+from sentences import say
 from tests.chat.conftest import EMAIL, Talk
 from vault.documents import Vault, Vaults
 
@@ -58,6 +59,18 @@ def test_a_model_writes_where_the_person_allowed_it(talk: Talk, vault: Vault) ->
     assert list_proposals(database=talk.database, user_email=EMAIL, limit=9) == []
 
 
+def test_changes_of_one_round_are_made_one_after_the_other_in_their_order(talk: Talk, vault: Vault) -> None:
+    made = [("write_document", "first\n"), *(("append_to_document", f"{number}\n") for number in range(6))]
+    round_of_all = calling(
+        *((name, orjson.dumps({"path": "plan.md", "text": text}).decode()) for name, text in made),
+    )
+    replies = [Reply(round_of_all, finish_reason="tool_calls"), Reply("It is done.")]
+    talk.models.main_model = ScriptedChatModel(replies=replies, calls_tools=True)
+    tools = {"write_document": True, "append_to_document": True}
+    talk.say(talk.new(), "Write a plan", options={"use_tools": True, "tools": tools, "allow_writing": True})
+    assert vault.read("plan.md").text == "first\n0\n1\n2\n3\n4\n5\n"
+
+
 def test_tools_that_change_documents_are_off_until_they_are_switched_on(talk: Talk, vault: Vault) -> None:
     told = result_of(talk.say(talk.new(), "Write a plan", options={"use_tools": True, "allow_writing": True}))
     assert told["error"]["code"] == "tool_not_found"
@@ -88,6 +101,33 @@ def test_lines_that_are_not_there_are_named(
     arguments = {"path": "plan.md", "lineStart": start, "lineEnd": end, "expected": "", "text": "x"}
     told = tools.call("replace_lines", arguments, context())
     assert told["error"] == {"code": "bad_request", "message": message}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("write_document", {"path": "plan.md/part.md", "text": "x"}, "document_path_through"),
+        ("write_document", {"path": "plan.md/a/b.md", "text": "x"}, "document_path_through"),
+        ("write_document", {"path": "folder.md", "text": "x"}, "document_path_folder"),
+        ("rename_document", {"path": "other.md", "newPath": "plan.md/part.md"}, "document_path_through"),
+        ("rename_document", {"path": "plan.md", "newPath": "plan.md/part.md"}, "document_path_through"),
+    ],
+)
+def test_a_document_that_could_not_be_made_is_not_proposed(
+    talk: Talk,
+    vault: Vault,
+    tools: ToolRegistry,
+    context: Callable[..., ToolContext],
+    tool: str,
+    arguments: dict[str, str],
+    message: str,
+) -> None:
+    vault.write("plan.md", "one\n")
+    vault.write("other.md", "two\n")
+    vault.write("folder.md/inside.md", "three\n")
+    told = tools.call(tool, arguments, context())
+    assert told["error"] == {"code": "conflict", "message": say(message)}
+    assert list_proposals(database=talk.database, user_email=EMAIL, limit=9) == []
 
 
 def test_no_nul_is_written_or_remembered(

@@ -113,7 +113,9 @@ def test_a_thread_is_read_in_windows_and_renamed(ada: Person, state: AppState) -
     assert window(f"?limit=2&after={replies[0].seq}") == ["Reply 1", "Reply 2"]
     assert window("?recipe=system-monitoring") == [None]
     assert window("?recipe=general-discussion&limit=2") == ["Reply 0", "Reply 1"]
-    recipes = told(ada.get(f"{address}?recipe=x"), models.ThreadDetails).recipes
+    assert refused(ada.get(f"{address}?recipe=nope")) == (404, "recipe_not_found")
+    assert window("?recipe=tools") == []
+    recipes = told(ada.get(f"{address}?limit=1"), models.ThreadDetails).recipes
     assert [(each.domain, each.title) for each in recipes] == [
         ("system-monitoring", "System Monitoring"),
         ("general-discussion", "General Discussion"),

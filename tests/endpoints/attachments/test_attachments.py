@@ -202,6 +202,51 @@ def test_a_later_turn_of_a_model_with_tools_has_one_line_and_the_tool(
     assert lines["content"] == f"2→{PAGES[6]}"
 
 
+@pytest.mark.parametrize(
+    ("pages", "start", "end", "shown", "message"),
+    [
+        ("", None, None, (1, 5), None),
+        ("", 4, None, (4, 5), None),
+        ("", None, 2, (1, 2), None),
+        ("", 4, 9, (4, 5), None),
+        ("", 9, None, None, "Page 9 is beyond the end (5 pages)."),
+        ("", 9, 12, None, "Page 9 is beyond the end (5 pages)."),
+        ("_pages_3-5", None, None, (3, 5), None),
+        ("_pages_3-5", None, 4, (3, 4), None),
+        ("_pages_3-5", 4, None, (4, 5), None),
+        ("_pages_3-5", 2, 9, (3, 5), None),
+        ("_pages_2-3", 1, 1, None, "Page 1 is none of those that the reference names (2 to 3)."),
+        ("_pages_2-3", 4, 5, None, "Page 4 is none of those that the reference names (2 to 3)."),
+        ("_pages_2-3", 6, None, None, "Page 6 is beyond the end (5 pages)."),
+    ],
+)
+def test_pages_are_read_under_their_own_numbers(
+    ada: Person, pages: str, start: int | None, end: int | None, shown: tuple[int, int] | None, message: str | None
+) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read it.", files=[attached(ada, pdf_of(PAGES[:5]), "report.pdf")])
+    reference = f"{message_reference(ada, conversation_id)}_file_1{pages}"
+    read = ada.post("/api/tools/read_file", json={"reference": reference, "pageStart": start, "pageEnd": end}).json
+    first, last = shown or (None, None)
+    assert (read["success"], read["totalPages"], read["pageStart"], read["pageEnd"]) == (True, 5, first, last)
+    texts = "".join(f"[Page {number}]{PAGES[number - 1]}" for number in range(first or 1, (last or 0) + 1))
+    assert re.sub(r"^\d+→|\n", "", read["content"], flags=re.MULTILINE) == texts
+    assert read.get("rangeMessage") == message
+    assert (read["rangeStart"] is None) == (shown is None)
+
+
+def test_pages_of_a_file_without_pages(ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    ada.say(conversation_id, "Read it.", files=[attached(ada, b"a,b\n1,2\n", "table.csv")])
+    call = {"reference": f"{message_reference(ada, conversation_id)}_file_1"}
+    whole = ada.post("/api/tools/read_file", json={**call, "pageStart": 1, "pageEnd": 3}).json
+    assert (whole["success"], "1,2" in whole["content"]) == (True, True)
+    none = ada.post("/api/tools/read_file", json={**call, "pageStart": 2}).json
+    assert (none["content"], none["rangeMessage"]) == ("", "Page 2 is beyond the end (1 page).")
+    turned = ada.post("/api/tools/read_file", json={**call, "pageStart": 3, "pageEnd": 2})
+    assert (turned.status_code, turned.json["message"]) == (400, "pageStart (3) is after pageEnd (2).")
+
+
 def message_reference(person: Person, conversation_id: str) -> str:
     question = person.get(f"/list_messages_by_conversation/{conversation_id}").json[0]
     fid = person.get(f"/get_conversation_details/{conversation_id}").json["conversation_friendly_id"]

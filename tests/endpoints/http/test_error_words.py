@@ -105,7 +105,7 @@ FOR_PROGRAMS = {
     "f'The {what} has to be text.'",
     "f'The {what} is no JSON object.'",
     "f'This plan has no proposal {index!r}.'",
-    "f'pageStart ({first}) is after pageEnd ({last}).'",
+    "f'pageStart ({start}) is after pageEnd ({end}).'",
     "'The tool answered with no JSON object.'",
     "f'The result is nested more than {DEEPEST_JSON} levels deep.'",
     "f\"{name.replace(_NUL, '')[:100]}: {problem}.\"",

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from chat.exchange import events as turn_events
 from chat.tools.calling.loop import MOST_ROUNDS, ToolLoop
-from chat.tools.registry import Tool, ToolContext, ToolRegistry, tool
+from chat.tools.registry import Tool, ToolContext, ToolRegistry, failure, tool
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.schema import activities
@@ -67,10 +67,13 @@ def tools(gates: Gates) -> ToolRegistry:
         return {"success": True, "content": name}
 
     @tool(reads_only=False)
-    def change(context: ToolContext) -> dict[str, Any]:
-        """Change something."""
+    def change(context: ToolContext, *, to: str = "", ends: bool = True) -> dict[str, Any]:
+        """Change something, which may fail the first time."""
         del context
-        return {"success": True}
+        gates.calls.append(f"change {to}".strip())
+        if not ends and gates.calls.count(gates.calls[-1]) == 1:
+            return failure("version_conflict", "It changed meanwhile.")
+        return {"success": True, "content": to}
 
     return ToolRegistry([echo, wait, meet, change], code_of=code_of)
 
@@ -158,6 +161,42 @@ def test_the_same_call_is_made_once(talk: Talk, models: Models, gates: Gates) ->
     assert gates.calls == ["a"]
     assert [each["status"] for each in calls_of(events)] == ["complete"] * 4
     assert [each["content"] for each in results_in(model)] == ["aa"] * 4
+
+
+WRITES = {"options": {"tools": {"change": True}}}
+
+
+def rounds(*made: list[tuple[str, str]]) -> list[Reply]:
+    """A round of calls each, and an answer."""
+    return [*(Reply(calling(*each), finish_reason="tool_calls") for each in made), Reply("Done.")]
+
+
+def test_a_call_that_failed_is_made_again(talk: Talk, models: Models, gates: Gates) -> None:
+    again = [("change", '{"ends":false}')]
+    model = models(*rounds(again, again))
+    talk.say(talk.new(), "Change it until that works", **WRITES)
+    assert gates.calls == ["change", "change"]
+    assert [each["success"] for each in results_in(model)] == [False, True]
+
+
+def test_what_was_read_before_a_change_is_read_again_after_it(talk: Talk, models: Models, gates: Gates) -> None:
+    read, change = ("echo", '{"word":"a"}'), ("change", '{"to":"b"}')
+    model = models(*rounds([read], [change], [read], [read], [change], [read]))
+    talk.say(talk.new(), "Read it, change it, read it", **WRITES)
+    assert gates.calls == ["a", "change b", "a"]
+    *_, repeated, _ = results_in(model)
+    assert (repeated["content"], repeated["note"]) == (
+        "b",
+        "This call was made before in this answer, and was not made again.",
+    )
+
+
+def test_a_change_is_made_again_after_another_one(talk: Talk, models: Models, gates: Gates) -> None:
+    one, other = ("change", '{"to":"a"}'), ("change", '{"to":"b"}')
+    model = models(*rounds([one], [other], [one]))
+    talk.say(talk.new(), "Change it back", **WRITES)
+    assert gates.calls == ["change a", "change b", "change a"]
+    assert not any("note" in each for each in results_in(model))
 
 
 def test_a_model_that_calls_for_ever_is_stopped(talk: Talk, models: Models) -> None:
