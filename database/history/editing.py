@@ -14,6 +14,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError, StaleTextError
 from database.engine.text import storable
+from database.messages.branch_tree import BranchTree, branches_of
 from database.messages.message import (
     MESSAGE_INDEX,
     MessageRow,
@@ -28,7 +29,7 @@ from database.schema import activities, message_edits, message_variants, message
 from database.search import index as fulltext_index
 from database.search.vectors import renew_vectors_of_moved
 
-from .branches import BranchTree, branches_of
+from .branches import leave_what_is_gone, return_to
 from .reading import access_message, access_settled
 from .references import forget_unnamed
 from .summary import forget_summary
@@ -103,6 +104,7 @@ def delete_message(
 ) -> None:
     """Take a message out of the conversation; the indexes of those behind it shift. Its row stays, marked as deleted.
 
+    Where nothing is left of the branch that the active path goes by, it goes by another one, see `leave_what_is_gone`.
     Raises as `edit_message`.
     """
 
@@ -119,6 +121,8 @@ def delete_message(
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - (message.other_branch is None))
         _record(connection, message, "gone")
+        if message.other_branch is None:
+            leave_what_is_gone(connection, head)
 
     database.write(remove)
 
@@ -126,7 +130,8 @@ def delete_message(
 def restore_message(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> None:
     """Bring a deleted message back to its old place; the indexes of those behind it shift. Its hash was kept.
 
-    A live one stays as it is. Raises ConversationNotFoundError, MessageNotFoundError.
+    A live one stays as it is. The path leads to it again where it left it because nothing was left there.
+    Raises ConversationNotFoundError, MessageNotFoundError.
     """
 
     def restore(connection: Connection) -> None:
@@ -136,6 +141,9 @@ def restore_message(*, database: Database, user_email: str, conversation_id: str
             raise MessageNotFoundError
         if message.deleted_at is None:
             return
+        if return_to(connection, head, message):
+            head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+            message = message._replace(other_branch=None)
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
         mark_calls_deleted(connection, message, deleted_at=None)

@@ -98,7 +98,10 @@ class PartItem(Shape):
 
 
 class BranchNumber(Shape):
-    """Of a question that others were asked in the place of: which one of how many it is."""
+    """Of a question that others were asked in the place of: which one it is of how many of which something is left.
+
+    Where the question was deleted, and what followed it was not, the next message of the list has it.
+    """
 
     number: int
     count: int

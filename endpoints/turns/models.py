@@ -62,7 +62,10 @@ class Alternative(Body):
 
 
 class BranchItem(Shape):
-    """One of the questions that stand in the same place, counted from 1."""
+    """One of the questions that stand in the same place, counted from 1 among those of which something is left.
+
+    `preview`: of the question; where it was deleted, of the first message that is left behind it.
+    """
 
     number: int
     message_id: str
@@ -75,6 +78,7 @@ class BranchingItem(Shape):
     """A place where branches begin. `message_id`: the question that stood there first.
 
     `branch_id`: the branch that it lies in, named by the question that begins that one; null for the first branch.
+    `chosen`: 0 where nothing is left of the chosen one.
     """
 
     message_id: str
