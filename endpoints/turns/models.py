@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from endpoints.conversations.models import TurnOptions
 from endpoints.http.models import (
@@ -24,17 +24,36 @@ from endpoints.http.models import (
 MOST_FILES = 20
 
 
+def _known_switches(switches: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    wrong = [name for name in ("use_documents", "use_pkb") if not isinstance(switches.get(name, True), bool)]
+    if wrong:
+        raise ValueError(f"{wrong[0]} is true or false")
+    return switches
+
+
+Switches = Annotated[
+    JsonObject,
+    AfterValidator(_known_switches),
+    Field(
+        json_schema_extra={"properties": {name: {"type": "boolean"} for name in ("use_documents", "use_pkb")}},
+    ),
+]
+"""What a message switches off; names that we don't know are ignored."""
+
+
 class Outgoing(Model):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
-    `options`: override those of the conversation for this turn; null: as if the conversation had none. `agents`: ids or
-    slugs of the agents that answer, one after the other, with those that the text names. `files`: ids of attachments;
-    a message that has some may be without a text.
+    `checkboxes`: `use_pkb`, whether memories are searched, and `use_documents`, whether documents are; both are true or
+    false, and true unless told. `options`: override those of the conversation for this turn; null: as if the
+    conversation had none. `agents`: ids or slugs of the agents that answer, one after the other, with those that the
+    text names. `files`: ids of attachments; a message that has some may be without a text, others may not, whatever they
+    refer to beside it.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
     messageText: Text  # noqa: N815 - clients exist
-    checkboxes: JsonObject = Field(default_factory=dict)
+    checkboxes: Switches = Field(default_factory=dict)
     referenced_friendly_ids: References = Field(default_factory=list)
     referenced_claim_ids: References = Field(default_factory=list)
     attached_claim_ids: References = Field(default_factory=list)
