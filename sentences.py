@@ -207,6 +207,7 @@ _REFERENCES = {
 }
 _SEARCH = {
     "messages_by_words": "Messages were searched by their words alone: the embedding model did not answer.",
+    "no_such_conversation": "There is no conversation “{name}”.",
     "not_all_messages": "Not all of very many messages are listed.",
     "memories_not_searched": "Memories could not be searched just now.",
     "filters_for_messages": "Filters are for messages: only those were looked for.",
@@ -375,7 +376,7 @@ _REFUSALS = {
     "from {until} on.",
     "quota_tokens_a_month": "Your answers have reached your limit of tokens within a month, {most:,}. There is room "
     "again from {until} on.",
-    "message_is_empty": "The message is empty. Write something, or name a reference.",
+    "message_is_empty": "The message is empty. Write something, or name a reference in the text.",
     "message_too_long": "The message is too long: at most {most:,} characters. Put long texts into several messages.",
     "model_said_nothing": "The model said nothing.",
 }

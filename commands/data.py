@@ -17,9 +17,10 @@ from attachments.verification import verify_attachments
 from chat.context.knowledge import close_knowledge, knowledge_in
 from chat.runtime.startup import held_data_folder
 from database.accounts.audit import COMMAND_LINE, Act, note_act
-from database.accounts.users import any_user_exists, get_user
+from database.accounts.users import any_user_exists, get_user, user_ids
 from database.connection import open_store
 from database.conversations.friendly_ids import backfill_friendly_ids
+from database.conversations.listing import domains_of
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import OnlyWithSQLiteError, StoreError
@@ -58,15 +59,23 @@ _ALL_BUT_INDEXES = "Nothing is wrong. `pg_amcheck` checks the indexes of the dat
 _NOTHING_THERE = "{} holds no account. Is it the one of your server? ANAPHORA_DATA_DIR and DATABASE_URL name it."
 
 
-@group.command("backfill", epilog=examples("data backfill --email ada@example.org"))
-@click.option("--email", required=True, help="Whose conversations.")
-@click.option("--domain", default="assistant", show_default=True, help="Of which domain.")
-def backfill(email: str, domain: str) -> None:
+@group.command("backfill", epilog=examples("data backfill", "data backfill --email ada@example.org"))
+@click.option("--email", help="Whose conversations; all users' when left out.")
+@click.option("--domain", help="Of which domain; of all when left out.")
+def backfill(email: str | None, domain: str | None) -> None:
     """Give old conversations their friendly ids, and old messages their hashes."""
+    count = 0
     with one_line_errors():
         database = open_store(current_settings().users_dir)
-        user = get_user(database=database, user_email=email)
-        count = backfill_friendly_ids(database=database, user_email=user.user_email, domain=domain)
+        owners = (
+            [get_user(database=database, user_email=email).user_email]
+            if email
+            else user_ids(database=database, closed=False)
+        )
+        for owner in owners:
+            domains = [domain] if domain else domains_of(database=database, user_email=owner)
+            for each in domains:
+                count += backfill_friendly_ids(database=database, user_email=owner, domain=each, all_messages=True)
     click.echo(f"{count} conversations were given what they lacked.")
 
 

@@ -404,7 +404,7 @@ def _ranked(
     with database.reading() as connection:
         conversation_id = named_conversation(connection, user_email, query.conversation)
         if query.conversation and conversation_id is None:
-            return _Ranked([], query, [f"There is no conversation “{query.conversation}”."])
+            return _Ranked([], query, [say("no_such_conversation", name=query.conversation)])
         search = _Search(
             connection=connection,
             user_email=user_email,

@@ -170,6 +170,12 @@ class _AskedPreferences:
         return read
 
 
+def check_length(text: str) -> None:
+    """Raises MessageTooLongError for a text that is longer than what a person sends may be."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
+
+
 def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Turn:
     """Store what `query`, which is `user_email`'s, asks, and begin its answer.
 
@@ -178,8 +184,7 @@ def accept(query: Mapping[str, Any], history: History, *, user_email: str) -> Tu
     if query.get(ANSWER_AGAIN):
         return _accept_again(query, history, user_email=user_email)
     text = storable(query.get("messageText", ""))
-    if len(text) > MAX_MESSAGE_CHARS:
-        raise MessageTooLongError(limit=MAX_MESSAGE_CHARS)
+    check_length(text)
     former = query.get(ASKED_INSTEAD_OF)
     if former:
         config = history.config_of(former)

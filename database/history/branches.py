@@ -8,19 +8,26 @@ beside it have `other_branch` set. On any path messages are ordered by `ordinal`
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, or_, select, update
+from sqlalchemy import Connection, and_, func, select, update
 
 from database.changes import MESSAGE, record
 from database.conversations.conversation import ConversationHead, access_head, touch
 from database.engine.database import Database
 from database.engine.errors import BranchNotFoundError, InvalidChangeError, MessageNotFoundError, TurnInProgressError
-from database.engine.statements import Prepared
-from database.messages.message import MessageRow, live_in, previewed, row_with_id, text_beginning
+from database.messages.branch_tree import (
+    BranchTree,
+    Fork,
+    branches_of,
+    is_branched,
+    last_ones_of,
+    on_path,
+    stand_ins_of,
+)
+from database.messages.message import MessageRow, live_in, previewed, row_with_id, rows_where, text_beginning
 from database.schema import messages
 from sentences import say
 
@@ -28,89 +35,6 @@ from .reading import access_message
 from .summary import forget_summary
 
 _m = messages.c
-_HERE = _m.conversation_id == bindparam("conversation_id")
-_FORKS = Prepared(
-    select(_m.message_id, _m.ordinal, _m.branch_id, _m.branch_of, _m.chosen_branch)
-    .where(_HERE, or_(_m.branch_of.is_not(None), _m.chosen_branch.is_not(None)))
-    .order_by(_m.seq)
-)
-
-
-class Fork(NamedTuple):
-    """A question that has alternatives. chosen_branch: of the first one of a group, which is chosen, from 1 on."""
-
-    message_id: str
-    ordinal: int
-    branch_id: str | None
-    branch_of: str | None
-    chosen_branch: int | None
-
-
-class Stretch(NamedTuple):
-    """The messages of one branch that are on a path: those with an ordinal below `stop`, or all."""
-
-    branch_id: str | None
-    stop: int | None
-
-    def holds(self, branch_id: str | None, ordinal: int) -> bool:
-        """Whether a message of this branch, at this place, is one of them."""
-        return branch_id == self.branch_id and (self.stop is None or ordinal < self.stop)
-
-
-@dataclass(frozen=True, slots=True)
-class BranchTree:
-    """The branches of one conversation, without its messages. `forks` are in the order in which they were asked."""
-
-    forks: Sequence[Fork]
-    _groups: dict[str, list[Fork]] = field(default_factory=lambda: defaultdict(list))
-    _first_ones: dict[str | None, list[Fork]] = field(default_factory=lambda: defaultdict(list))
-
-    def __post_init__(self) -> None:
-        for fork in self.forks:
-            self._groups[fork.branch_of or fork.message_id].append(fork)
-            if fork.branch_of is None:
-                self._first_ones[fork.branch_id].append(fork)
-        for group in self._first_ones.values():
-            group.sort(key=lambda fork: fork.ordinal)
-
-    def group(self, message_id: str) -> Sequence[Fork]:
-        """The alternatives to a question, the first one first, with the question itself; empty where there are none."""
-        return next((group for group in self._groups.values() if any(f.message_id == message_id for f in group)), [])
-
-    def choosing(self, choices: Mapping[str, int]) -> BranchTree:
-        """The same branches with other choices, by the id of the first question of a group."""
-        return BranchTree([f._replace(chosen_branch=choices.get(f.message_id, f.chosen_branch)) for f in self.forks])
-
-    def path(self) -> list[Stretch]:
-        """The active path. A choice that names a question which is not stored yet ends it there."""
-        path: list[Stretch] = []
-        branch_id: str | None = None
-        while True:
-            left = next((fork for fork in self._first_ones[branch_id] if (fork.chosen_branch or 1) != 1), None)
-            path.append(Stretch(branch_id, left.ordinal if left else None))
-            group = self._groups[left.message_id] if left else []
-            if left is None or (left.chosen_branch or 1) > len(group):
-                return path
-            branch_id = group[(left.chosen_branch or 1) - 1].message_id
-
-    def choices_to(self, branch_id: str | None, ordinal: int) -> dict[str, int]:
-        """The choices that put the place `ordinal` of a branch on the active path; a circle ends where it closes."""
-        choices: dict[str, int] = {}
-        passed: set[str | None] = set()
-        while branch_id not in passed:
-            passed.add(branch_id)
-            choices |= {fork.message_id: 1 for fork in self._first_ones[branch_id] if fork.ordinal <= ordinal}
-            if branch_id is None:
-                return choices
-            group = self.group(branch_id)
-            choices[group[0].message_id] = [fork.message_id for fork in group].index(branch_id) + 1
-            branch_id, ordinal = group[0].branch_id, group[0].ordinal - 1
-        return choices
-
-
-def branches_of(connection: Connection, conversation_id: str) -> BranchTree:
-    """The branches of a conversation. One statement, which reads the questions that have alternatives alone."""
-    return BranchTree([Fork._make(row) for row in _FORKS.rows(connection, conversation_id=conversation_id)])
 
 
 def begin_branch(
@@ -139,72 +63,146 @@ def begin_branch(
 
 
 def choose_branch(*, database: Database, user_email: str, message_id: str, number: int) -> None:
-    """Let the active path go by alternative `number`, from 1 on, to a question.
+    """Let the active path go by alternative `number` to a question, from 1 on among those of which something is left.
 
+    message_id: any of the alternatives, also a deleted one, or the message that lists show the alternatives with.
     Raises MessageNotFoundError, BranchNotFoundError, TurnInProgressError.
     """
 
-    def places(_message: MessageRow, tree: BranchTree) -> tuple[str | None, int]:
-        group = tree.group(message_id)
+    def choose(connection: Connection) -> None:
+        message = _access_fork(connection, user_email=user_email, message_id=message_id)
+        head = access_head(connection, user_email=user_email, conversation_id=message.conversation_id)
+        tree = branches_of(connection, head.conversation_id)
+        question = message_id
+        if not tree.group(message_id):
+            question = stand_ins_of(connection, tree, head.conversation_id).get(message.ordinal, message_id)
+        group = tree.alternatives(question, last_ones_of(connection, tree, head.conversation_id))
         if not 1 <= number <= len(group):
             raise BranchNotFoundError
-        return group[number - 1].branch_id, group[number - 1].ordinal
+        _choose(connection, head, tree, group[number - 1].branch_id, group[number - 1].ordinal)
 
-    _choose(database, user_email, message_id, places)
+    database.write(choose)
 
 
 def choose_branch_with(*, database: Database, user_email: str, message_id: str) -> None:
     """Let the active path lead to a message, wherever it lies. Raises MessageNotFoundError, TurnInProgressError."""
-    _choose(database, user_email, message_id, lambda message, _tree: (message.branch_id, message.ordinal))
 
-
-def _choose(
-    database: Database,
-    user_email: str,
-    message_id: str,
-    place_in: Callable[[MessageRow, BranchTree], tuple[str | None, int]],
-) -> None:
     def choose(connection: Connection) -> None:
         message = access_message(connection, user_email=user_email, message_id=message_id)
         head = access_head(connection, user_email=user_email, conversation_id=message.conversation_id)
         tree = branches_of(connection, head.conversation_id)
-        choices = tree.choices_to(*place_in(message, tree))
-        if head.running_message_id is not None:
-            raise TurnInProgressError
-        _follow(connection, head, tree, choices)
+        _choose(connection, head, tree, message.branch_id, message.ordinal)
 
     database.write(choose)
+
+
+def _access_fork(connection: Connection, *, user_email: str, message_id: str) -> MessageRow:
+    """A live message of this user, or a deleted question with alternatives. Raises MessageNotFoundError."""
+    found = rows_where(connection, (_m.message_id == message_id) & (_m.user_email == user_email))
+    if not found or found[0].deleted_at is None or not (found[0].branch_of or found[0].chosen_branch):
+        return access_message(connection, user_email=user_email, message_id=message_id)
+    return found[0]
+
+
+def _choose(
+    connection: Connection, head: ConversationHead, tree: BranchTree, branch_id: str | None, ordinal: int
+) -> None:
+    if head.running_message_id is not None:
+        raise TurnInProgressError
+    _follow(connection, head, tree, tree.choices_to(branch_id, ordinal))
+
+
+def leave_what_is_gone(connection: Connection, head: ConversationHead) -> None:
+    """After a deletion: where nothing is left of the chosen one of several alternatives, go by another one.
+
+    The nearest one that was asked before it, else behind it. Nothing happens while a turn runs: it is on the path.
+    """
+    if head.running_message_id is not None or not is_branched(connection, head.conversation_id):
+        return
+    tree = branches_of(connection, head.conversation_id)
+    last_ones = last_ones_of(connection, tree, head.conversation_id)
+    last = connection.execute(select(func.max(_m.ordinal)).where(live_in(head.conversation_id))).scalar()
+    for fork in reversed(tree.chosen()):
+        if last is not None and last >= fork.ordinal:
+            return
+        group = list(tree.group(fork.message_id))
+        left = [group.index(other) for other in tree.alternatives(fork.message_id, last_ones) if other != fork]
+        if left:
+            place = group.index(fork)
+            nearest = max((each for each in left if each < place), default=left[0])
+            _follow(connection, head, tree, {group[0].message_id: nearest + 1})
+            return
+
+
+def return_to(connection: Connection, head: ConversationHead, message: MessageRow) -> bool:
+    """Before a deleted message is restored: go back where its branch was left because nothing was left of it.
+
+    Whether the path is another one now.
+    """
+    if message.other_branch is None or head.running_message_id is not None:
+        return False
+    tree = branches_of(connection, head.conversation_id)
+    last_ones = last_ones_of(connection, tree, head.conversation_id)
+    choices = tree.choices_to(message.branch_id, message.ordinal)
+    for first in tree.forks:
+        number = choices.get(first.message_id)
+        if number is None or number == (first.chosen_branch or 1):
+            continue
+        if tree.group(first.message_id)[number - 1] not in tree.alternatives(first.message_id, last_ones):
+            _follow(connection, head, tree, choices)
+            return True
+    return False
 
 
 def list_branches(*, database: Database, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
     """The questions of a conversation that were asked again, in the order of their first ones.
 
     Each: `{message_id (of the first one), branch_id (where it lies), chosen, branches}`; each of `branches`: `{number,
-    message_id, message_short_hash, preview, created_at}`; deleted questions are left out. Raises
-    ConversationNotFoundError.
+    message_id, message_short_hash, preview, created_at}`. A deleted question is one of them as long as anything is left
+    of what followed it; its preview is that of the first message that is left there. chosen: 0 where nothing is left
+    of the chosen one. Raises ConversationNotFoundError.
     """
     with database.reading() as connection:
         access_head(connection, user_email=user_email, conversation_id=conversation_id)
         tree = branches_of(connection, conversation_id)
-        query = select(_m.message_id, _m.message_short_hash, text_beginning(), _m.created_at).where(
-            _m.message_id.in_([fork.message_id for fork in tree.forks]), _m.deleted_at.is_(None)
-        )
-        rows = connection.execute(query).mappings() if tree.forks else ()
-        shown = {row["message_id"]: previewed(row) for row in rows}
-    return [
-        {
-            "message_id": first.message_id,
-            "branch_id": first.branch_id,
-            "chosen": first.chosen_branch or 1,
-            "branches": [
-                {"number": number, **row}
-                for number, fork in enumerate(tree.group(first.message_id), 1)
-                if (row := shown.get(fork.message_id)) is not None
-            ],
-        }
-        for first in tree.forks
-        if first.branch_of is None
-    ]
+        last_ones = last_ones_of(connection, tree, conversation_id)
+        shown = _previews(connection, tree)
+    listed = []
+    for first in tree.forks:
+        group = tree.alternatives(first.message_id, last_ones) if first.branch_of is None else []
+        if group:
+            chosen = first.chosen_branch or 1
+            gone_by = [fork for fork in tree.group(first.message_id)[chosen - 1 : chosen] if fork in group]
+            listed.append(
+                {
+                    "message_id": first.message_id,
+                    "branch_id": first.branch_id,
+                    "chosen": group.index(gone_by[0]) + 1 if gone_by else 0,
+                    "branches": [{"number": number, **shown[fork.message_id]} for number, fork in enumerate(group, 1)],
+                }
+            )
+    return listed
+
+
+def _previews(connection: Connection, tree: BranchTree) -> dict[str, dict[str, Any]]:
+    """What lists show of each question of the tree, by its message_id."""
+    if not tree.forks:
+        return {}
+    query = select(_m.message_id, _m.message_short_hash, text_beginning(), _m.created_at)
+    asked = connection.execute(query.where(_m.message_id.in_([fork.message_id for fork in tree.forks])))
+    shown = {row["message_id"]: previewed(row) for row in asked.mappings()}
+    conversation_id = select(_m.conversation_id).where(_m.message_id == tree.forks[0].message_id).scalar_subquery()
+    for fork in tree.forks:
+        if fork.deleted_at is not None:
+            branch_id = fork.message_id if fork.branch_of else fork.branch_id
+            here = _m.branch_id.is_(None) if branch_id is None else _m.branch_id == branch_id
+            left = (
+                (_m.conversation_id == conversation_id) & _m.deleted_at.is_(None) & here & (_m.ordinal > fork.ordinal)
+            )
+            first_left = connection.execute(query.where(left).order_by(_m.ordinal).limit(1)).mappings().first()
+            # What was deleted is shown nowhere.
+            shown[fork.message_id]["preview"] = previewed(first_left)["preview"] if first_left else ""
+    return shown
 
 
 def _follow(
@@ -234,16 +232,3 @@ def _follow(
         fields = {"chosen_branch": choices[fork.message_id]}
         record(connection, MESSAGE, "changed", ids=[fork.message_id], fields=fields, **who)
     return replace(head, message_count=count, branch_id=path[-1].branch_id)
-
-
-def on_path(path: Sequence[Stretch]) -> ColumnElement[bool]:
-    """The condition that a message of the conversation is on a path."""
-    return or_(*(_is_on(stretch) for stretch in path))
-
-
-def _is_on(stretch: Stretch) -> ColumnElement[bool]:
-    # `branch_id = NULL` would be unknown, and so would its negation: off the path must be said of every message.
-    inside = (
-        _m.branch_id.is_(None) if stretch.branch_id is None else func.coalesce(_m.branch_id, "") == stretch.branch_id
-    )
-    return inside if stretch.stop is None else and_(inside, _m.ordinal < stretch.stop)

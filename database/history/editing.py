@@ -12,8 +12,9 @@ from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import MessageNotFoundError, StaleTextError
+from database.engine.errors import MessageNotFoundError, StaleTextError, TurnInProgressError
 from database.engine.text import storable
+from database.messages.branch_tree import BranchTree, branches_of
 from database.messages.message import (
     MESSAGE_INDEX,
     MessageRow,
@@ -28,7 +29,7 @@ from database.schema import activities, message_edits, message_variants, message
 from database.search import index as fulltext_index
 from database.search.vectors import renew_vectors_of_moved
 
-from .branches import BranchTree, branches_of
+from .branches import leave_what_is_gone, return_to
 from .reading import access_message, access_settled
 from .references import forget_unnamed
 from .summary import forget_summary
@@ -103,6 +104,7 @@ def delete_message(
 ) -> None:
     """Take a message out of the conversation; the indexes of those behind it shift. Its row stays, marked as deleted.
 
+    Where nothing is left of the branch that the active path goes by, it goes by another one, see `leave_what_is_gone`.
     Raises as `edit_message`.
     """
 
@@ -119,6 +121,8 @@ def delete_message(
         forget_summary(connection, conversation_id, ordinal=message.ordinal)
         touch(connection, conversation_id, message_count=head.message_count - (message.other_branch is None))
         _record(connection, message, "gone")
+        if message.other_branch is None:
+            leave_what_is_gone(connection, head)
 
     database.write(remove)
 
@@ -126,7 +130,8 @@ def delete_message(
 def restore_message(*, database: Database, user_email: str, conversation_id: str, message_id: str) -> None:
     """Bring a deleted message back to its old place; the indexes of those behind it shift. Its hash was kept.
 
-    A live one stays as it is. Raises ConversationNotFoundError, MessageNotFoundError.
+    A live one stays as it is. The path leads to it again where it left it because nothing was left there.
+    Raises ConversationNotFoundError, MessageNotFoundError.
     """
 
     def restore(connection: Connection) -> None:
@@ -136,6 +141,9 @@ def restore_message(*, database: Database, user_email: str, conversation_id: str
             raise MessageNotFoundError
         if message.deleted_at is None:
             return
+        if return_to(connection, head, message):
+            head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+            message = message._replace(other_branch=None)
         for table in (messages, activities):
             connection.execute(update(table).where(table.c.seq == message.seq).values(deleted_at=None))
         mark_calls_deleted(connection, message, deleted_at=None)
@@ -159,12 +167,13 @@ def move_messages(
 
     Neighbours move as a block. What stands at the edge stays there, and what follows it closely stays behind it. A
     question with branches is such an edge: it stays, and nothing is moved over it.
-    Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there).
+    Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there), TurnInProgressError (an answer
+    that is still being written, or its question, is one of them or would change its place).
     """
     chosen = set(message_ids)
 
     def move(connection: Connection) -> None:
-        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
         stretch = _stretch(connection, conversation_id, chosen)
         areas = _areas(branches_of(connection, conversation_id), stretch)
         order = _moved([message.message_id for message in stretch], chosen, areas, up=direction == "up")
@@ -173,6 +182,10 @@ def move_messages(
             for message_id, (old_id, ordinal, _) in zip(order, stretch, strict=True)
             if message_id != old_id
         ]
+        if head.running_message_id is not None:
+            unsettled = _of_running_turn(connection, conversation_id)
+            if not unsettled.isdisjoint({*chosen, *(place["id"] for place in places)}):
+                raise TurnInProgressError
         if places:
             _place(connection, places)
             renew_vectors_of_moved(connection, [place["id"] for place in places])
@@ -197,6 +210,14 @@ def _edit_variant(connection: Connection, message: MessageRow, *, text: str) -> 
 def _record(connection: Connection, message: MessageRow, change: ChangeType, **fields: Any) -> None:
     where = {"user_email": message.user_email, "conversation_id": message.conversation_id}
     record(connection, MESSAGE, change, ids=[message.message_id], fields=fields, **where)
+
+
+def _of_running_turn(connection: Connection, conversation_id: str) -> set[str]:
+    """The answers that are still being written, and the questions that they answer."""
+    running = select(messages.c.message_id, messages.c.in_answer_to).where(
+        live_in(conversation_id), messages.c.status == "streaming"
+    )
+    return {message_id for row in connection.execute(running) for message_id in row if message_id is not None}
 
 
 class _Placed(NamedTuple):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Select, Text, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Text, bindparam, delete, insert, select, update
 
 from conversation_reference_utils import is_activity_name, parse_references
-from database.conversations.conversation import update_keeping_time
+from database.conversations.conversation import access_head, update_keeping_time
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
 from database.engine.statements import Prepared, pipelined
@@ -20,6 +20,7 @@ from database.schema import conversation_aliases, conversations, message_referen
 
 _SIGNS = ("@", "#")
 _ONE_MESSAGE = ("message", "activity", "file")
+_WHOLE_CONVERSATION = ("conversation", "message_range")
 _FOUND_IN_TEXT = ("document", "agent")
 _BACKLINKS = 200
 
@@ -145,14 +146,26 @@ def backlinks(*, database: Database, user_email: str, message_id: str) -> list[d
     """
     with database.reading() as connection:
         _access(connection, user_email=user_email, message_id=message_id)
-        return [previewed(row) for row in connection.execute(_referring(user_email, message_id)).mappings()]
+        query = _referring(user_email, message_references.c.target_message_id == message_id)
+        return [previewed(row) for row in connection.execute(query).mappings()]
 
 
-def _referring(user_email: str, message_id: str) -> Select[Any]:
-    # A list of ids, not EXISTS: for EXISTS, SQLite reads all messages from the newest on.
-    referring = select(message_references.c.message_id).where(
-        message_references.c.user_email == user_email, message_references.c.target_message_id == message_id
+def backlinks_of_conversation(*, database: Database, user_email: str, conversation_id: str) -> list[dict[str, Any]]:
+    """The live messages of this user that refer to a conversation as a whole, or to a range of it, as `backlinks` does.
+
+    Raises ConversationNotFoundError.
+    """
+    means_it = (message_references.c.target_conversation_id == conversation_id) & (
+        message_references.c.kind.in_(_WHOLE_CONVERSATION)
     )
+    with database.reading() as connection:
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        return [previewed(row) for row in connection.execute(_referring(user_email, means_it)).mappings()]
+
+
+def _referring(user_email: str, means_it: ColumnElement[bool]) -> Select[Any]:
+    # A list of ids, not EXISTS: for EXISTS, SQLite reads all messages from the newest on.
+    referring = select(message_references.c.message_id).where(message_references.c.user_email == user_email, means_it)
     return (
         select(
             messages.c.message_id,

@@ -26,7 +26,7 @@ from database.conversations.repository import insert_conversation, new_conversat
 from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import ConflictError, StoreError
-from database.history.branches import branches_of, on_path
+from database.messages.branch_tree import branches_of, on_path
 from database.messages.message import live_in
 from database.schema import conversations, filled_conversations, imported_conversations, imported_messages, messages
 from sentences import say

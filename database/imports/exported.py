@@ -29,9 +29,9 @@ from database.conversations.tags import MOST_TAGS, insert_tags
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.text import storable
-from database.history.branches import branches_of
 from database.history.editing import keep_text
 from database.history.summary import forget_summary
+from database.messages.branch_tree import branches_of
 from database.messages.documents import document_rows
 from database.messages.message import rows_where
 from database.messages.parts import part_rows

@@ -28,8 +28,8 @@ from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.statements import Prepared, insert_rows, while_asking
 from database.engine.text import storable
-from database.history.branches import BranchTree, Fork
 from database.history.references import reference_rows
+from database.messages.branch_tree import BranchTree, Fork
 from database.messages.documents import document_rows
 from database.messages.parts import part_rows
 from database.schema import (

@@ -18,9 +18,9 @@ from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
 from database.conversations.repository import read_live
 from database.engine.clock import now_iso
-from database.history.branches import branches_of, on_path
 from database.history.editing import keep_text
 from database.history.summary import forget_summary
+from database.messages.branch_tree import branches_of, on_path
 from database.messages.message import live_in, rows_where
 from database.messages.parts import Parts, is_file, part_rows, parts_of
 from database.schema import (

@@ -32,6 +32,7 @@ from sqlalchemy import (
 from database.engine.statements import Prepared
 from database.schema import activities, conversations, message_references, message_variants, messages
 
+from .branch_tree import IS_BRANCHED, BranchTree, branches_of, last_ones_of, stand_ins_of
 from .documents import documents_of
 from .parts import parts_of
 
@@ -144,7 +145,8 @@ class MessageRow(NamedTuple):
     made again, see `variants_of`; variants is empty for others. has_parts: whether any version of it has parts. parts:
     those of the version that the message shows, see `database.messages.parts`; has_documents and documents likewise,
     see `database.messages.documents`. branch_id, branch_of, chosen_branch,
-    other_branch: see `database.history.branches`. branch: of a question with alternatives, `{number, count}`.
+    other_branch: see `database.history.branches`. branch: `{number, count}` of a question
+    with alternatives, among those of which something is left; of a deleted question, the next message in a list has it.
     source_agent_id, source_agent_title: of a question that an agent asked; the title is that of the time.
     """
 
@@ -320,7 +322,7 @@ def live_in_any_branch(conversation_id: str | BindParameter[str]) -> ColumnEleme
 
 
 _LIVE = live_in(bindparam("conversation_id", type_=Text))
-_ALL = Prepared(_ROWS.where(_LIVE).order_by(messages.c.ordinal))
+_ALL = Prepared(_ROWS.add_columns(IS_BRANCHED).where(_LIVE).order_by(messages.c.ordinal))
 _begins_branches = messages.c.branch_of.is_not(None) | messages.c.chosen_branch.is_not(None)
 _OF_ALL_BRANCHES = Prepared(
     _ROWS.where(
@@ -336,7 +338,7 @@ _IN_WINDOW = messages.c.seq.in_(
     .limit(bindparam("limit", type_=Integer))
     .offset(bindparam("start", type_=Integer))
 )
-_WINDOW = Prepared(_ROWS.where(_IN_WINDOW).order_by(messages.c.ordinal))
+_WINDOW = Prepared(_ROWS.add_columns(IS_BRANCHED).where(_IN_WINDOW).order_by(messages.c.ordinal))
 _OWN_COUNT = (
     select(conversations.c.message_count)
     .where(
@@ -383,8 +385,7 @@ _BY_HASH = Prepared(
 
 def all_rows(connection: Connection, conversation_id: str) -> list[MessageRow]:
     """All live messages of a conversation, in order."""
-    rows = _ALL.rows(connection, conversation_id=conversation_id)
-    return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, 1)])
+    return _listed(connection, conversation_id, _ALL.rows(connection, conversation_id=conversation_id), start=0)
 
 
 def rows_of_all_branches(connection: Connection, conversation_id: str) -> list[MessageRow]:
@@ -398,7 +399,25 @@ def rows_of_all_branches(connection: Connection, conversation_id: str) -> list[M
 def rows_from(connection: Connection, conversation_id: str, *, start: int, limit: int) -> list[MessageRow]:
     """Up to `limit` live messages in order, the first one being that of index `start + 1`."""
     rows = _WINDOW.rows(connection, conversation_id=conversation_id, start=start, limit=limit)
-    return _whole(connection, [_message((*row, index, *_PLAIN)) for index, row in enumerate(rows, start + 1)])
+    return _listed(connection, conversation_id, rows, start=start)
+
+
+def _listed(connection: Connection, conversation_id: str, found: Sequence[Any], *, start: int) -> list[MessageRow]:
+    """Neighbours on the active path; the first one has the index `start + 1`. Each says last if there are branches."""
+    rows = _whole(connection, [_message((*row[:-1], index, *_PLAIN)) for index, row in enumerate(found, start + 1)])
+    if not found or not found[0][-1]:
+        return rows
+    tree = branches_of(connection, conversation_id)
+    stand_ins = stand_ins_of(connection, tree, conversation_id)
+    if not stand_ins:
+        return rows
+    numbers = _numbers(tree, last_ones_of(connection, tree, conversation_id))
+    return [
+        row._replace(branch=numbers.get(stand_ins[row.ordinal]))
+        if row.branch is None and row.ordinal in stand_ins
+        else row
+        for row in rows
+    ]
 
 
 def newest_first(
@@ -502,17 +521,36 @@ def _alternatives(connection: Connection, first_ones: Collection[str]) -> dict[s
     here = select(messages.c.conversation_id).where(messages.c.message_id.in_(first_ones))
     others = messages.c.conversation_id.in_(here) & messages.c.branch_of.in_(first_ones)
     query = (
-        select(messages.c.message_id, first)
+        select(messages.c.message_id, first, messages.c.conversation_id, messages.c.deleted_at)
         .where(others | messages.c.message_id.in_(first_ones))
         .order_by(messages.c.seq)
     )
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for message_id, group in connection.execute(query):
+    to_be_looked_at: set[str] = set()
+    for message_id, group, conversation_id, deleted_at in connection.execute(query):
         groups[group].append(message_id)
-    return {
+        if deleted_at is not None:
+            to_be_looked_at.add(conversation_id)
+    numbers = {
         message_id: {"number": number, "count": len(group)}
         for group in groups.values()
         for number, message_id in enumerate(group, 1)
+    }
+    for conversation_id in to_be_looked_at:
+        tree = branches_of(connection, conversation_id)
+        left = _numbers(tree, last_ones_of(connection, tree, conversation_id))
+        here_now = {fork.message_id for fork in tree.forks}
+        numbers = {key: value for key, value in numbers.items() if key not in here_now} | left
+    return numbers
+
+
+def _numbers(tree: BranchTree, last_ones: Mapping[str | None, int]) -> dict[str, dict[str, int]]:
+    """Of each question of the tree of which something is left, which one of how many."""
+    groups = [tree.alternatives(fork.message_id, last_ones) for fork in tree.forks if fork.branch_of is None]
+    return {
+        fork.message_id: {"number": number, "count": len(group)}
+        for group in groups
+        for number, fork in enumerate(group, 1)
     }
 
 

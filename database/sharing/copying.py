@@ -24,7 +24,7 @@ from database.engine.clock import now_iso
 from database.engine.database import Database, Urgency
 from database.engine.errors import MessageNotFoundError
 from database.engine.statements import insert_rows
-from database.history.branches import branches_of, on_path
+from database.messages.branch_tree import branches_of, on_path
 from database.messages.documents import document_rows, told_documents
 from database.messages.message import row_with_id
 from database.messages.parts import files_of, part_rows, told_parts

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from database.messages.message import MAX_MESSAGE_CHARS
 from endpoints.http.models import LARGEST_NUMBER, Body, Id, Query, Shape, Text, _not_blank
 
 
@@ -57,7 +56,7 @@ class FoundMessages(Shape):
 class MessageEdit(Body):
     """The message's new text. `based_on`: its text when editing began; if that has changed, the edit is refused."""
 
-    text: Annotated[Text, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(lambda text: _not_blank(text) and text)]
+    text: Annotated[Text, AfterValidator(lambda text: _not_blank(text) and text)]
     based_on: Text | None = None
 
 
@@ -98,7 +97,10 @@ class PartItem(Shape):
 
 
 class BranchNumber(Shape):
-    """Of a question that others were asked in the place of: which one of how many it is."""
+    """Of a question that others were asked in the place of: which one it is of how many of which something is left.
+
+    Where the question was deleted, and what followed it was not, the next message of the list has it.
+    """
 
     number: int
     count: int

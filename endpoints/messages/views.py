@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from flask import Blueprint
 
+from chat.turns.accept import check_length
 from database.history import editing, reading
 from database.messages.message import message_shape
 from database.sharing import copying
@@ -58,7 +59,11 @@ def find_in_conversation(conversation_id: str, query: message_models.TextToFind)
 @answers(Done)
 @fails("conflict", "turn_in_progress")
 def edit_message(conversation_id: str, message_id: str, index: int, body: message_models.MessageEdit) -> None:
-    """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match."""
+    """Change a message's text; its hash stays, its history is kept. 409 if index or `based_on` no longer match.
+
+    413 `too_large` for more than 200,000 characters.
+    """
+    check_length(body.text)
     editing.edit_message(
         **current_user_scope(),
         conversation_id=conversation_id,

@@ -101,7 +101,7 @@ class MessageHit(Shape):
 
 
 class Backlink(Shape):
-    """A message that refers to this one."""
+    """A message that refers to this message or conversation."""
 
     message_id: str
     conversation_id: str

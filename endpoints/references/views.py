@@ -136,9 +136,14 @@ def suggest_references(query: reference_models.SuggestionSearch) -> object:
 @answers(list[reference_models.Backlink])
 def list_backlinks(message_id: str) -> object:
     """The messages that refer to this one."""
-    found = references.backlinks(**current_user_scope(), message_id=message_id)
-    # Column names are a kind of str that the encoder takes for no key.
-    return [{str(name): value for name, value in item.items()} for item in found]
+    return references.backlinks(**current_user_scope(), message_id=message_id)
+
+
+@blueprint.get("/conversations/<conversation_id>/backlinks")
+@answers(list[reference_models.Backlink])
+def list_backlinks_of_conversation(conversation_id: str) -> object:
+    """The messages that refer to the whole conversation, or to a range of its messages."""
+    return references.backlinks_of_conversation(**current_user_scope(), conversation_id=conversation_id)
 
 
 def _models_of(conversation_id: str | None) -> list[ChatModel]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from endpoints.conversations.models import TurnOptions
 from endpoints.http.models import (
@@ -22,26 +22,33 @@ from endpoints.http.models import (
 )
 
 MOST_FILES = 20
-_SWITCHES = ("use_pkb", "use_documents")
 
 
-def _switched(given: dict[str, Any]) -> dict[str, Any]:
-    for name in _SWITCHES:
-        if not isinstance(given.get(name, True), bool):
-            raise ValueError(f"{name} must be true or false")  # noqa: TRY004 - a field that is not valid
-    return given
+def _known_switches(switches: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    wrong = [name for name in ("use_documents", "use_pkb") if not isinstance(switches.get(name, True), bool)]
+    if wrong:
+        raise ValueError(f"{wrong[0]} is true or false")
+    return switches
 
 
-Switches = Annotated[JsonObject, AfterValidator(_switched)]
-"""The known switches are true or false; others are kept as they are."""
+Switches = Annotated[
+    JsonObject,
+    AfterValidator(_known_switches),
+    Field(
+        json_schema_extra={"properties": {name: {"type": "boolean"} for name in ("use_documents", "use_pkb")}},
+    ),
+]
+"""What a message switches off; names that we don't know are ignored."""
 
 
 class Outgoing(Model):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
-    `options`: override those of the conversation for this turn; null: as if the conversation had none. `agents`: ids or
-    slugs of the agents that answer, one after the other, with those that the text names. `files`: ids of attachments;
-    a message that has some may be without a text.
+    `checkboxes`: `use_pkb`, whether memories are searched, and `use_documents`, whether documents are; both are true or
+    false, and true unless told. `options`: override those of the conversation for this turn; null: as if the
+    conversation had none. `agents`: ids or slugs of the agents that answer, one after the other, with those that the
+    text names. `files`: ids of attachments; a message that has some may be without a text, others may not, whatever
+    they refer to beside it.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -74,7 +81,10 @@ class Alternative(Body):
 
 
 class BranchItem(Shape):
-    """One of the questions that stand in the same place, counted from 1."""
+    """One of the questions that stand in the same place, counted from 1 among those of which something is left.
+
+    `preview`: of the question; where it was deleted, of the first message that is left behind it.
+    """
 
     number: int
     message_id: str
@@ -87,6 +97,7 @@ class BranchingItem(Shape):
     """A place where branches begin. `message_id`: the question that stood there first.
 
     `branch_id`: the branch that it lies in, named by the question that begins that one; null for the first branch.
+    `chosen`: 0 where nothing is left of the chosen one.
     """
 
     message_id: str

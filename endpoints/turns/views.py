@@ -123,6 +123,7 @@ def branch(conversation_id: str, message_id: str, body: turn_models.Alternative)
 def choose_branch(message_id: str, number: int) -> None:
     """Go by another of the questions that stand in the same place, counted from 1: its branch is the active one.
 
+    The id is that of any of them, also of a deleted one, or of the message that has `branch` in its place.
     With something else than a number this is the address of `POST /branch`, which takes no PUT: 405.
     """
     branches.choose_branch(**current_user_scope(), message_id=message_id, number=number)

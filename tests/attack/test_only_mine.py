@@ -162,6 +162,7 @@ PROBES = {
     ("GET", "/get_workspace_path/<workspace_id>"): Probe(),
     ("GET", "/conversations/<friendly_id>/messages"): Probe(),
     ("GET", "/messages/<message_id>/backlinks"): Probe(),
+    ("GET", "/conversations/<conversation_id>/backlinks"): Probe(),
     ("GET", "/r/<friendly_id>/<identifier>"): Probe(),
     ("GET", "/interface/<conversation_id>"): Probe(),
     ("POST", "/share/<conversation_id>"): Probe(),

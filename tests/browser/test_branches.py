@@ -78,6 +78,27 @@ def test_a_question_is_asked_again_and_both_ways_are_kept(
     expect(bodies).to_have_text(["How much water?", "Understood.", "And light?", "Understood."])
 
 
+def test_a_deleted_question_hides_no_other_branch(person: Client, open_page: OpenPage) -> None:
+    _, page = open_talk(person, open_page, "How much water?")
+    bodies = page.locator(".message-body")
+    ask_instead(page, 1, "How much salt?")
+    expect(versions(page, 1)).to_contain_text("2/2")
+    choose(page, 1, "Delete")
+    expect(bodies).to_have_text(["Understood."])
+    expect(versions(page, 1)).to_contain_text("2/2")
+    page.reload()
+    versions(page, 1).get_by_role("button", name="Previous version of the question").click()
+    expect(bodies).to_have_text(["How much water?", "Understood."])
+    versions(page, 1).get_by_role("button", name="Next version of the question").click()
+    expect(bodies).to_have_text(["Understood."])
+    choose(page, 1, "Delete")
+    expect(bodies).to_have_text(["How much water?", "Understood."])
+    expect(versions(page, 1)).to_have_count(0)
+    page.locator("#toasts").get_by_role("button", name="Undo").last.click()
+    expect(bodies).to_have_text(["Understood."])
+    expect(versions(page, 1)).to_contain_text("2/2")
+
+
 def test_a_question_that_is_asked_again_waits_in_the_outbox_and_is_asked_once(
     person: Client, open_page: OpenPage, page_problems: PageProblems
 ) -> None:

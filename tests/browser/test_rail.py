@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
 # Branches and threads are looked at with something in them, elsewhere.
-TABS = ("references", "pins", "usage", "documents", "files")
+TABS = {
+    "references": "References",
+    "backlinks": "Referred to by",
+    "pins": "Pins",
+    "usage": "Usage",
+    "documents": "Documents",
+    "files": "Files",
+}
 
 
 @pytest.mark.shows(*(f"rail-{tab}" for tab in TABS))
@@ -39,6 +46,7 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     assert transcript
     assert transcript["x"] + transcript["width"] <= column["x"] + 1
 
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(rail).to_contain_text("No message is pinned.")
     choose(page, 4, "Pin")
@@ -63,8 +71,15 @@ def test_references_pins_and_branches_stand_beside_the_conversation(person: Clie
     rail.get_by_role("button", name="And light?").click()
     expect(body(page, 3)).to_have_text("And light?")
 
-    for tab in TABS:
-        rail.get_by_role("tab", name=tab.capitalize()).click()
+    rail.get_by_role("tab", name="Referred to by").click()
+    expect(rail).to_contain_text("No message refers to this conversation as a whole")
+    hold_talk(person, "Notes", f"Sum up @conversation_{talk.friendly_id}.")
+    rail.get_by_role("tab", name="Pins").click()
+    rail.get_by_role("tab", name="Referred to by").click()
+    expect(rail.locator(".backlink-title")).to_have_text(["Notes"])
+
+    for tab, label in TABS.items():
+        rail.get_by_role("tab", name=label).click()
         expect(rail.get_by_role("tabpanel")).not_to_be_empty()
         assert findings(page, f"rail-{tab}", shown=rail) == []
     rail.get_by_role("tab", name="Branches").click()

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
+from sqlalchemy import update
 
 from attachments.storage import Attachments
 from chat.context.knowledge import close_knowledge, knowledge_in
@@ -26,6 +27,7 @@ from database.conversations.repository import create_conversation
 from database.engine.errors import DatabaseDamagedError, StorageFailedError
 from database.engine.postgresql import _SERVER_LOCK
 from database.history.reading import list_messages
+from database.schema import conversations
 from database.search.indexing import index_pending
 from database.search.owned import INDEXES
 from database.turns.turns import accept_turn, finish_turn
@@ -149,6 +151,25 @@ def test_what_is_backed_up_is_what_is_restored(lived_in: Installation, install: 
 def test_what_is_no_number_of_days_is_refused(lived_in: Installation, days: str) -> None:
     refused = lived_in.run("forget", f"--older-than-days={days}")
     assert (refused.exit_code, "Invalid value for '--older-than-days'" in refused.output) == (2, True)
+
+
+def test_without_options_the_conversations_of_all_people_and_domains_get_their_ids(lived_in: Installation) -> None:
+    database = open_store(lived_in.users_dir)
+    for email in (ADA, "bob@example.org"):
+        create_user(database=database, user_email=email, password="correct horse battery")
+    for email, domain in ((ADA, "search"), ("bob@example.org", "assistant")):
+        own = {"database": database, "user_email": email}
+        own["conversation_id"] = create_conversation(**own, domain=domain).conversation_id
+        turn = accept_turn(**own, text="Of old", config={})
+        ending = {"text": "Indeed", "status": "complete", "config": {}, "title": "Talk"}
+        finish_turn(**own, response_message_id=turn.response_message_id, **ending)
+    database.write(lambda connection: connection.execute(update(conversations).values(conversation_friendly_id=None)))
+    done = lived_in.run("backfill", "--email", ADA, "--domain", "search")
+    assert done.output == "1 conversations were given what they lacked.\n"
+    done = lived_in.run("backfill")
+    left = len(lived_in.texts())
+    assert (done.exit_code, done.output) == (0, f"{left + 1} conversations were given what they lacked.\n")
+    assert lived_in.run("backfill").output.startswith("0 ")
 
 
 def test_an_argument_that_is_not_utf_8_is_told_in_one_line(lived_in: Installation) -> None:

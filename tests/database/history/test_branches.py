@@ -20,6 +20,7 @@ from database.engine.errors import BranchNotFoundError, InvalidChangeError, Mess
 from database.history import branches, editing, reading
 from database.history.references import backlinks, store_report
 from database.maintenance.verification import verify_store
+from database.messages.branch_tree import BranchTree, Fork
 from database.messages.message import message_shape
 from database.schema import messages as message_table
 from database.sharing.copying import clone_conversation, fork_conversation
@@ -146,6 +147,51 @@ def test_deleting_beside_the_path_changes_no_index(own: Own, turns: dict[str, Ac
     assert list(verify_store(database=own["database"])) == []
 
 
+@pytest.mark.only_sqlite
+def test_a_branch_of_which_nothing_is_left_gives_way_to_the_other_one(own: Own, turns: dict[str, AcceptedTurn]) -> None:
+    say(own, "z", instead_of=turns["y"].user_message_id)
+    gone = [message.message_id for message in reading.list_messages(**own)[:1:-1]]
+    for message_id in gone[:2]:
+        editing.delete_message(**own, message_id=message_id, index=None)
+    assert path(own) == ["a", "A", "x", "X", "y", "Y"]
+    choose(own, turns["b"].user_message_id, 2)
+    assert [(row.text, row.branch) for row in reading.list_messages(**own)[2:5:2]] == [
+        ("x", {"number": 2, "count": 2}),
+        ("y", {"number": 1, "count": 1}),
+    ]
+    for message in reading.list_messages(**own)[:1:-1]:
+        editing.delete_message(**own, message_id=message.message_id, index=None)
+    assert path(own) == ["a", "A", "b", "B", "c", "C"]
+    (place,) = branches.list_branches(**own)
+    assert (place["chosen"], [each["preview"] for each in place["branches"]]) == (1, ["b"])
+    with pytest.raises(BranchNotFoundError):
+        choose(own, turns["b"].user_message_id, 2)
+    editing.restore_message(**own, message_id=gone[1])
+    assert path(own) == ["a", "A", "z"]
+    editing.restore_message(**own, message_id=turns["x"].user_message_id)
+    assert path(own) == ["a", "A", "x", "z"]
+    assert list(verify_store(database=own["database"])) == []
+
+
+@pytest.mark.only_sqlite
+def test_the_next_message_shows_the_alternatives_to_a_deleted_question(own: Own) -> None:
+    first = say(own, "a")
+    other = say(own, "b", instead_of=first.user_message_id)
+    say(own, "c")
+    editing.delete_message(**own, message_id=other.user_message_id, index=None)
+    shown = [(row.text, row.branch) for row in reading.list_messages(**own)]
+    assert shown == [("B", {"number": 2, "count": 2}), ("c", None), ("C", None)]
+    assert [row.branch for row in reading.list_messages(**own, after=1, limit=1)] == [None]
+    (place,) = branches.list_branches(**own)
+    assert (place["chosen"], [each["preview"] for each in place["branches"]]) == (2, ["a", "B"])
+    choose(own, other.response_message_id, 1)
+    editing.delete_message(**own, message_id=first.user_message_id, index=None)
+    assert [(row.text, row.branch) for row in reading.list_messages(**own)] == [("A", {"number": 1, "count": 2})]
+    (place,) = branches.list_branches(**own)
+    choose(own, place["message_id"], 2)
+    assert path(own) == ["B", "c", "C"]
+
+
 def test_nothing_moves_over_the_place_where_branches_begin(own: Own, turns: dict[str, AcceptedTurn]) -> None:
     ids = [row.message_id for row in reading.list_messages(**own)]
     for message_id, direction in ((ids[1], "down"), (ids[2], "up"), (ids[2], "down"), (ids[3], "up")):
@@ -204,7 +250,7 @@ def test_a_plain_turn_and_a_plain_list_ask_for_nothing_more(
     with statements() as seen:
         say(own, "b")
         reading.list_messages(**own)
-    assert not [statement for statement in seen if "branch_of IS NOT NULL" in statement]
+    assert not [statement for statement in seen if "chosen_branch IS NOT NULL" in statement]
     numbers = [statement for statement in seen if "nextval" in statement]
     assert len(numbers) == (database_url is not None)
     assert len(seen) - len(numbers) == STATEMENTS_OF_A_PLAIN_TURN + 2
@@ -233,6 +279,20 @@ class Said:
         self.after.append(Said(text, before=self))
         self.after[-1].lead_here()
         return self.after[-1]
+
+    def has_something(self, gone: set[str]) -> bool:
+        return not gone.issuperset(self.message_ids) or any(said.has_something(gone) for said in self.after)
+
+    def leave_what_is_gone(self, gone: set[str]) -> None:
+        """The path ended here: while nothing is left on it, another one of the alternatives is gone by."""
+        if self.before is None or not gone.issuperset(self.message_ids):
+            return
+        place = self.before.after.index(self)
+        left = [n for n, said in enumerate(self.before.after) if n != place and said.has_something(gone)]
+        if left:
+            self.before.chosen = max((n for n in left if n < place), default=left[0])
+        else:
+            self.before.leave_what_is_gone(gone)
 
     def path(self) -> list[Said]:
         return [self, *self.after[self.chosen].path()] if self.after else [self]
@@ -277,10 +337,11 @@ class Branching(RuleBasedStateMachine):
     @rule(data=st.data())
     def choose(self, data: st.DataObject) -> None:
         said = self.drawn(data)
-        if said is None or said.before is None or len(said.before.after) < 2 or said.message_ids[0] in self.gone:
+        if said is None or said.before is None or len(said.before.after) < 2 or not said.has_something(self.gone):
             return
-        number = data.draw(st.integers(1, len(said.before.after)))
-        said.before.after[number - 1].lead_here()
+        left = [each for each in said.before.after if each.has_something(self.gone)]
+        number = data.draw(st.integers(1, len(left)))
+        left[number - 1].lead_here()
         choose(self.own, said.message_ids[0], number)
 
     @rule(data=st.data())
@@ -298,9 +359,26 @@ class Branching(RuleBasedStateMachine):
         message_id = said.message_ids[place]
         if message_id in self.gone:
             editing.restore_message(**self.own, message_id=message_id)
+            if self.was_left_for_nothing(said):
+                said.lead_here()
         else:
             editing.delete_message(**self.own, message_id=message_id, index=None)
+        was_on_path = said in self.root.path()
         self.gone ^= {message_id}
+        if message_id in self.gone and was_on_path:
+            self.root.path()[-1].leave_what_is_gone(self.gone)
+
+    def was_left_for_nothing(self, said: Said) -> bool:
+        way: list[Said] = []
+        while said.before is not None:
+            way.append(said)
+            said = said.before
+        return any(
+            each.before is not None
+            and each.before.after[each.before.chosen] is not each
+            and not each.has_something(self.gone)
+            for each in way
+        )
 
     @rule()
     def clone(self) -> None:
@@ -339,9 +417,9 @@ TestBranching.settings = examples(12, steps=15)
 
 def test_a_circle_of_branches_ends_where_it_closes() -> None:
     forks = [
-        branches.Fork("first", 3, "second again", None, None),
-        branches.Fork("first again", 3, "second again", "first", None),
-        branches.Fork("second", 5, "first again", None, None),
-        branches.Fork("second again", 5, "first again", "second", None),
+        Fork("first", 3, "second again", None, None),
+        Fork("first again", 3, "second again", "first", None),
+        Fork("second", 5, "first again", None, None),
+        Fork("second again", 5, "first again", "second", None),
     ]
-    assert branches.BranchTree(forks).choices_to("second again", 9) == {"first": 2, "second": 2}
+    assert BranchTree(forks).choices_to("second again", 9) == {"first": 2, "second": 2}

@@ -45,6 +45,14 @@ def test_a_deleted_message_is_brought_back(ada: Person, talk: str) -> None:
     assert refused(ada.post(f"/restore_message/{talk}/nothing")) == (404, "message_not_found")
 
 
+def test_an_edit_may_be_as_long_as_a_message(ada: Person, talk: str) -> None:
+    question = listed(ada, talk)[0]
+    edit = f"/edit_message_from_conversation/{talk}/{question['message_id']}/1"
+    assert refused(ada.post(edit, json={"text": "a" * 200_001})) == (413, "too_large")
+    assert refused(ada.post(edit, json={"text": " "})) == (400, "bad_request")
+    assert ada.post(edit, json={"text": "a" * 200_000}).status_code == 200
+
+
 def test_a_hidden_message_stays_out_of_the_prompt_and_can_be_referred_to(
     ada: Person, talk: str, main_model: ScriptedChatModel
 ) -> None:

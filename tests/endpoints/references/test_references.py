@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from endpoints.references.models import ResolvedItem, Suggestion
-from tests.endpoints.conftest import Person
+from endpoints.references.models import Backlink, ResolvedItem, Suggestion
+from tests.endpoints.conftest import Person, refused
 from tests.endpoints.turns.test_turns import last_ids
 
 pytestmark = pytest.mark.contract
@@ -38,6 +38,21 @@ def test_a_reference_leads_to_the_message_and_back(ada: Person) -> None:
         assert ada.get(f"/r/{friendly_id}/{named}").status_code == 404
         reference = f"@conversation_{friendly_id}_message_{named}"
         assert ada.get("/references/resolve", query_string={"ref": reference}).json["status"] != "resolved"
+
+
+def test_a_conversation_knows_who_refers_to_it_as_a_whole(ada: Person, eve: Person) -> None:
+    source = ada.new_conversation()
+    ada.say(source, "The secret number is 17.")
+    name = f"@conversation_{ada.get(f'/get_conversation_details/{source}').json['conversation_friendly_id']}"
+    asking = ada.new_conversation()
+    asked = [
+        last_ids(ada.say(asking, f"Look at {ref}"))["user_message_id"]
+        for ref in (name, f"{name}_messages_1-2", f"{name}_message_1")
+    ]
+    listed = ada.get(f"/conversations/{source}/backlinks").json
+    assert [Backlink(**link).message_id for link in listed] == asked[1::-1]
+    assert ada.get(f"/conversations/{asking}/backlinks").json == []
+    assert refused(eve.get(f"/conversations/{source}/backlinks")) == (404, "conversation_not_found")
 
 
 @pytest.mark.parametrize("ref", ["#99", "#1", "@claim_1", "#a1b2c3", "@memory:nobody", "@health_domain&running_tag"])

@@ -122,6 +122,14 @@ def test_a_filter_that_can_not_be_read_is_looked_for_and_said(ada: Person, talk:
     assert (said.code, said.values) == ("no_such_filter", {"filter": "sender:bob"})
 
 
+def test_a_conversation_that_is_not_there_is_said_in_the_persons_language(ada: Person, talk: str) -> None:
+    assert talk
+    answer = found(ada, "rye in:nope_b4f2", kind="message")
+    assert answer.warnings == ["There is no conversation “nope_b4f2”."]
+    ((said,),) = answer.warnings_said
+    assert (said.code, said.values) == ("no_such_conversation", {"name": "nope_b4f2"})
+
+
 def test_without_the_knowledge_base_the_rest_is_found(
     ada: Person, talk: str, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

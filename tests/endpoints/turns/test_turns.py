@@ -94,6 +94,8 @@ def test_one_conversation_answers_one_message_at_a_time_and_keeps_what_was_said_
     app: Flask, ada: Person
 ) -> None:
     conversation_id = ada.new_conversation()
+    for text in ("one", "two"):
+        ada.say(conversation_id, text)
     first = ada.post(f"/send_message/{conversation_id}", json={"messageText": "hang"}, buffered=False)
     lines = iter(first.response)
     said, ids = "", {}
@@ -103,6 +105,14 @@ def test_one_conversation_answers_one_message_at_a_time_and_keeps_what_was_said_
             ids = event.get("message_ids", ids)
     second = ada.post(f"/send_message/{conversation_id}", json={"messageText": "and?"})
     assert (second.status_code, second.json["code"]) == (409, "turn_in_progress")
+    order = [message["message_id"] for message in ada.get(f"/list_messages_by_conversation/{conversation_id}").json]
+    assert order[-2:] == [ids["user_message_id"], ids["response_message_id"]]
+    for message_id, direction in ((order[-1], "up"), (order[-2], "up"), (order[-2], "down"), (order[-3], "down")):
+        moved = {"message_ids": [message_id], "direction": direction}
+        kept = ada.post(f"/move_messages_up_or_down/{conversation_id}", json=moved)
+        assert (kept.status_code, kept.json["code"]) == (409, "turn_in_progress")
+    moved = {"message_ids": [order[0]], "direction": "down"}
+    assert ada.post(f"/move_messages_up_or_down/{conversation_id}", json=moved).status_code == 200
     assert ada.post(f"/cancel_response/{conversation_id}").json == {"status": "ok", "cancelled": True}
     rest = [orjson.loads(line) for chunk in lines for line in chunk.splitlines()]
     assert (rest[-1]["done"], rest[-1]["answer_status"]) == (True, "cancelled")
@@ -111,6 +121,17 @@ def test_one_conversation_answers_one_message_at_a_time_and_keeps_what_was_said_
     assert listed["message_id"] == ids["response_message_id"]
     assert ada.post(f"/cancel_response/{conversation_id}").json["cancelled"] is False
     assert ada.say(conversation_id, "again")[-1]["done"] is True
+
+
+@pytest.mark.parametrize("name", ["use_pkb", "use_documents"])
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_a_switch_is_true_or_false(ada: Person, name: str, value: object) -> None:
+    conversation_id = ada.new_conversation()
+    asked = {"messageText": "What is it?", "checkboxes": {name: value, "unknown": "x"}}
+    refusal = ada.post(f"/send_message/{conversation_id}", json=asked)
+    assert (refusal.status_code, refusal.json["code"]) == (400, "bad_request")
+    assert "true or false" in str(refusal.json["details"])
+    assert ada.say(conversation_id, "What is it?", checkboxes={name: False, "unknown": "x"})[-1]["done"] is True
 
 
 def test_messages_are_edited_moved_and_deleted_by_id_and_index(ada: Person) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from database.history.branches import BranchTree, Fork
 from database.imports.arriving import ArrivingMessage
 from database.imports.standing import Standing
+from database.messages.branch_tree import BranchTree, Fork
 from portability.importers.reading.imported import ImportedAttachment, ImportedMessage, ImportedToolCall
 from portability.imports.placing import placed
 from sentences import say

@@ -426,6 +426,8 @@ function referenceCalls({ get }) {
       get('/references/resolve', { ref, conversation_id: conversationId || null }, quietly(options)),
     /** A message or another activity, in whichever conversation. */
     getActivity: (activityId, options) => get(`/api/activities/${part(activityId)}`, {}, options),
+    /** The messages that refer to a whole conversation, or to a range of it. */
+    listBacklinksOfConversation: (id) => get(`/conversations/${part(id)}/backlinks`),
     listBacklinks: (messageId) => get(`/messages/${part(messageId)}/backlinks`),
   };
 }

@@ -16,10 +16,13 @@ function row(link, onOpen) {
     element('span', { class: 'backlink-preview', text: plainPreview(link.preview ?? '', 160) })));
 }
 
-/** The messages, each of which leads there; or that there are none any more. */
+/** The messages, each of which leads there. */
+export const backlinkList = (links, onOpen) => element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, () => onOpen(link))));
+
+/** The same; or that there are none any more. */
 function listOf(links, onOpen) {
   if (links.length === 0) return [element('p', { class: 'popup-note', text: referenceStrings.backlinks.none })];
-  return [element('ul', { class: 'backlink-list' }, ...links.map((link) => row(link, () => onOpen(link))))];
+  return [backlinkList(links, onOpen)];
 }
 
 /**

@@ -78,7 +78,7 @@ export class MessageCard {
   #memories;
   #backlinks;
   #threadCount;
-  #variants;
+  #versions;
   #hiddenNote;
   #content;
   #progress;
@@ -108,7 +108,8 @@ export class MessageCard {
     this.#memories = createMemoriesUsed(page);
     this.#backlinks = createBacklinks(current, page);
     this.#threadCount = createThreadCount(() => this.message.message_id, page);
-    this.#variants = (isFromUser(message) ? createBranchSwitch : createVariantSwitch)(current, page);
+    // An answer stands for the question before it where that was deleted, and shows its alternatives.
+    this.#versions = [createBranchSwitch(current, page), ...(isFromUser(message) ? [] : [createVariantSwitch(current, page)])];
     this.#hiddenNote = element('p', { class: 'message-hidden-note', hidden: true }, `${strings.hidden.note} `,
       element('button', { type: 'button', class: 'btn btn-sm btn-quiet', text: strings.hidden.show, onclick: () => page.onAction('show', current()) }));
     this.#content = new MessageContent(body, {
@@ -123,7 +124,7 @@ export class MessageCard {
       ask: ({ text }) => page.onAction('askInstead', current(), text),
       onClose: () => this.#afterEditing(page),
     });
-    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, this.#variants.node, this.#documents.node, this.#report.node, this.#memories.node, this.#usage.node, this.#threadCount.node, this.#backlinks.node);
+    const foot = element('footer', { class: 'message-foot' }, this.#remake.node, ...this.#versions.map(({ node }) => node), this.#documents.node, this.#report.node, this.#memories.node, this.#usage.node, this.#threadCount.node, this.#backlinks.node);
     this.node = element('article', { class: `message-card from-${isFromUser(message) ? 'user' : 'assistant'}` },
       this.#header.node, this.#reply.node, this.#hiddenNote, body, this.#fold.button, this.#progress, this.#ending, foot);
     this.update(message);
@@ -153,7 +154,7 @@ export class MessageCard {
     this.#memories.update(message);
     this.#backlinks.update();
     this.#threadCount.update();
-    this.#variants.update();
+    this.#versions.forEach((version) => version.update());
     this.#remake.update();
     this.#usage.update();
     setHidden(this.#hiddenNote, message.show_hide !== 'hide');

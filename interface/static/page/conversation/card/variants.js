@@ -74,7 +74,7 @@ const opener = (name, label, onclick) => element('button', {
 /**
  * Switches between the questions that were asked in one place, and shows the tree of all of them.
  *
- * @param {() => object} current the question
+ * @param {() => object} current the question, or the message behind it where it was deleted
  * @param {object} page
  */
 export function createBranchSwitch(current, page) {

@@ -4,6 +4,7 @@ import { threadStrings as threadWords } from '../../strings/en/threads.js';
 import { messageDocumentStrings as documentWords } from '../../strings/en/message_documents.js';
 import { number } from '../../strings/en/count.js';
 import { element } from '../../ui/dom.js';
+import { backlinkList } from '../../references/backlinks.js';
 import { createChip, withLabels } from '../../references/chips.js';
 import { composerStrings } from '../../strings/en/composer.js';
 import { icon } from '../../ui/icons.js';
@@ -62,6 +63,15 @@ registerRailTab('references', {
   isOfShown: true,
   empty: words.noReferences,
   load: async (page) => page.transcript().messages.map((message) => referencesOf(message, page)).filter(Boolean),
+});
+
+registerRailTab('backlinks', {
+  label: words.backlinks,
+  empty: words.noBacklinks,
+  async load(page) {
+    const links = await page.api.listBacklinksOfConversation(page.conversationId());
+    return links.length === 0 ? [] : [backlinkList(links, page.goTo)];
+  },
 });
 
 registerRailTab('pins', {

@@ -113,6 +113,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: 'Nachrichten wurden nur nach ihren Wörtern durchsucht: Das Einbettungsmodell hat nicht geantwortet.',
+  no_such_conversation: 'Es gibt keine Unterhaltung „{name}“.',
   not_all_messages: 'Von sehr vielen Nachrichten sind nicht alle aufgeführt.',
   memories_not_searched: 'Die Erinnerungen ließen sich gerade nicht durchsuchen.',
   filters_for_messages: 'Filter gelten für Nachrichten: Nur diese wurden durchsucht.',
@@ -251,7 +252,7 @@ export const laterWords = {
   quota_messages_a_day: ({ most, until }) => `Du hast deine Grenze für Nachrichten an einem Tag erreicht, ${number(most)}. Ab ${until} geht es weiter.`,
   quota_tokens_a_day: ({ most, until }) => `Deine Antworten haben deine Grenze für Tokens an einem Tag erreicht, ${number(most)}. Ab ${until} geht es weiter.`,
   quota_tokens_a_month: ({ most, until }) => `Deine Antworten haben deine Grenze für Tokens in einem Monat erreicht, ${number(most)}. Ab ${until} geht es weiter.`,
-  message_is_empty: 'Die Nachricht ist leer. Schreibe etwas, oder nenne einen Verweis.',
+  message_is_empty: 'Die Nachricht ist leer. Schreibe etwas, oder nenne im Text einen Verweis.',
   message_too_long: ({ most }) => `Die Nachricht ist zu lang: höchstens ${number(most)} Zeichen. Verteile lange Texte auf mehrere Nachrichten.`,
   model_said_nothing: 'Das Modell hat nichts gesagt.',
 

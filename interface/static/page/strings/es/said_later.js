@@ -112,6 +112,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: 'Los mensajes se buscaron solo por sus palabras: el modelo de incrustación no respondió.',
+  no_such_conversation: 'No hay ninguna conversación «{name}».',
   not_all_messages: 'Son muchísimos mensajes: no aparecen todos.',
   memories_not_searched: 'Ahora mismo no se pudo buscar en los recuerdos.',
   filters_for_messages: 'Los filtros son para mensajes: solo se buscó en ellos.',
@@ -250,7 +251,7 @@ export const laterWords = {
   quota_messages_a_day: ({ most, until }) => `Has llegado a tu límite de mensajes en un día, ${number(most)}. Podrás seguir a partir de: ${until}.`,
   quota_tokens_a_day: ({ most, until }) => `Tus respuestas han llegado a tu límite de tokens en un día, ${number(most)}. Podrás seguir a partir de: ${until}.`,
   quota_tokens_a_month: ({ most, until }) => `Tus respuestas han llegado a tu límite de tokens en un mes, ${number(most)}. Podrás seguir a partir de: ${until}.`,
-  message_is_empty: 'El mensaje está vacío. Escribe algo o nombra una referencia.',
+  message_is_empty: 'El mensaje está vacío. Escribe algo o nombra una referencia en el texto.',
   message_too_long: ({ most }) => `El mensaje es demasiado largo: como máximo ${number(most)} caracteres. Reparte los textos largos en varios mensajes.`,
   model_said_nothing: 'El modelo no ha dicho nada.',
 

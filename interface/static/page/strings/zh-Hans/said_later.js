@@ -111,6 +111,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: '仅按字词搜索了消息：嵌入模型没有响应。',
+  no_such_conversation: '没有名为“{name}”的对话。',
   not_all_messages: '消息非常多，未全部列出。',
   memories_not_searched: '目前无法搜索记忆。',
   filters_for_messages: '筛选条件只适用于消息：因此只搜索了消息。',
@@ -249,7 +250,7 @@ export const laterWords = {
   quota_messages_a_day: ({ most, until }) => `你已达到一天的消息上限：${number(most)}。${until} 之后可以继续。`,
   quota_tokens_a_day: ({ most, until }) => `你的回答已达到一天的 token 上限：${number(most)}。${until} 之后可以继续。`,
   quota_tokens_a_month: ({ most, until }) => `你的回答已达到一个月的 token 上限：${number(most)}。${until} 之后可以继续。`,
-  message_is_empty: '消息是空的。请写点什么，或者写一个引用。',
+  message_is_empty: '消息是空的。请写点什么，或者在文字中写一个引用。',
   message_too_long: ({ most }) => `消息太长：最多 ${number(most)} 个字符。请把长文本分成几条消息。`,
   model_said_nothing: '模型什么也没说。',
 
