@@ -461,6 +461,11 @@ _IMPORTS = {
     "import_part_unreadable": "A part of the JSON can't be read.",
     "import_part_endless": "A part of the JSON can't be read, and doesn't end.",
     "import_json_broken": "The JSON can't be read beyond byte {position:,}: {why}",
+    "import_ends_early": (
+        "The file ends in the middle, at byte {position:,}: its end was cut off. Download or copy it again and import "
+        "it: what is here already does not come twice."
+    ),
+    "import_whole_before": "{count:conversation before that place was|conversations before that place were} read.",
     "import_member_too_long": "{name} has more than {most:,} bytes.",
     "import_member_missing": "{name} holds no file {member}.",
     "import_not_one_file": "{name} is not a single file.",

@@ -138,9 +138,11 @@ def fail(message: str, *, code: int) -> NoReturn:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors of the stores into one sentence on the command line."""
+    """Turn errors of the stores into one sentence on the command line; an unknown account has a code of its own."""
     try:
         yield
+    except UserNotFoundError as error:
+        fail(error.message, code=MISSING)
     except (StoreError, KnowledgeError, BackupError) as error:
         raise click.ClickException(error.message) from None
     except ServerRunningError as error:

@@ -156,12 +156,10 @@ def enable(email: str) -> None:
 
 def _set_disabled(email: str, *, disabled: bool) -> None:
     state = current_state()
-    try:
+    with one_line_errors():
         users.set_disabled(database=state.database, user_email=email, disabled=disabled, by=COMMAND_LINE)
         if disabled:
             state.turns.cancel_all(user_email=users.normalise_email(email))
-    except StoreError as error:
-        raise click.ClickException(error.message) from None
 
 
 @group.command("disconnect", epilog=examples("users disconnect --email ada@example.org"))
@@ -187,8 +185,9 @@ def delete(email: str, yes: bool) -> None:
     Stores larger than ANAPHORA_COMPACT_UP_TO need `data compact` afterwards.
     """
     state = current_state()
-    try:
+    with one_line_errors():
         user = users.get_user(database=state.database, user_email=email)
+    try:
         if not yes:
             click.confirm(f"Erase {user.user_email} and everything of it? This can't be undone", abort=True)
         close_account(database=state.database, user_email=user.user_email, by=COMMAND_LINE)
@@ -275,7 +274,7 @@ def list_sessions(email: str, ended: tuple[str, ...], end_all: bool, as_json: bo
 
 
 def _own(email: str) -> dict[str, Any]:
-    """Whose sessions and tokens are meant. Raises ClickException where there is no such account."""
+    """Whose sessions and tokens are meant. Exits where there is no such account."""
     database = current_state().database
     with one_line_errors():
         return {"database": database, "user_email": users.get_user(database=database, user_email=email).user_email}

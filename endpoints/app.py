@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask, Request
 from flask.ctx import RequestContext
 from flask.sessions import NullSession, SessionInterface
-from werkzeug.routing import MapAdapter, Rule
+from werkzeug.routing import Map, MapAdapter, Rule
 
 import tracing
 from endpoints.accounts import login, one_time_links, openid_login
@@ -65,6 +66,7 @@ from endpoints.workspaces import views as workspace_views
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
+log = logging.getLogger(__name__)
 _UPLOADS = {"/api/vault/import": 2_000}
 """How many parts a form with files may have, by address."""
 _STATIC = Path(__file__).resolve().parents[1] / "interface" / "static"
@@ -152,6 +154,18 @@ class _Rule(Rule):
         return build
 
 
+def rule_class() -> type[Rule]:
+    """`_Rule`, or Werkzeug's own where that has changed what `_Rule` overrides, which is no part of its interface."""
+    try:
+        routes = Map([_Rule("/a/<int:b>", endpoint="a")]).bind("localhost")
+        is_understood = routes.build("a", {"b": 1, "c": "d"}) == "/a/1?c=d" and routes.match("/a/2") == ("a", {"b": 2})
+    except Exception:  # noqa: BLE001 - whatever another version raises
+        is_understood = False
+    if not is_understood:
+        log.warning("The installed Werkzeug builds addresses in another way than known: starting takes longer.")
+    return _Rule if is_understood else Rule
+
+
 class Application(Flask):
     """Flask without its sessions and coroutines, with default headers on each response.
 
@@ -160,7 +174,7 @@ class Application(Flask):
     """
 
     session_interface = _NoSessions()
-    url_rule_class = _Rule
+    url_rule_class = rule_class()
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """Answer a request, with the default headers."""

@@ -1,4 +1,8 @@
-"""Times as a question says them, in the languages of the page and in French: "last spring", "im März", "三周前"."""
+"""Times as a question says them, in the languages of the page and in French: "last spring", "im März", "三周前".
+
+A time that is to come is none: nothing was said in it. "Before", "after", "since" and "until" lead to periods without
+a beginning, and to those that end today.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,10 @@ def _named(**names: str) -> dict[str, str]:
 
 
 class _Words(NamedTuple):
-    """What a language calls things. before_month, before_year: words that make a name or a number one of a time."""
+    """What a language calls things. before_month, before_year: words that make a name or a number one of a time.
+
+    which_year: years by their distance from this one, as groups that `_BACK` names.
+    """
 
     months: dict[str, int]
     seasons: dict[str, int]
@@ -27,6 +34,7 @@ class _Words(NamedTuple):
     units: dict[str, str]
     before_month: str
     before_year: str
+    which_year: str
 
 
 _ENGLISH = _Words(
@@ -37,8 +45,9 @@ _ENGLISH = _Words(
     {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12},
     _numbered("one|a|an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     _named(day="day|days", week="week|weeks", month="month|months", year="year|years"),
-    "in|last|since|during|of|this|early|late|mid|by",
-    "in|during|of|from",
+    "in|last|since|during|of|this|early|late|mid|by|before|after|until|till",
+    "in|during|of|from|before|after|since|until|till",
+    "(?:(?P<last>last)|(?P<this>this)|(?P<next>next)) year|(?:the )?year (?P<before_last>before last)",
 )  # fmt: skip
 _GERMAN = _Words(
     _numbered(
@@ -50,9 +59,14 @@ _GERMAN = _Words(
         "ein|einem|einer", "zwei", "drei", "vier", "fünf", "sechs",
         "sieben", "acht", "neun", "zehn", "elf", "zwölf",
     ),
-    _named(day="tag|tagen", week="woche|wochen", month="monat|monaten", year="jahr|jahren"),
-    "im|in|letzten|vergangenen|vorigen|seit|während|vom|diesen|diesem|anfang|ende|mitte|bis",
-    "im jahr|im jahre|in|aus|von|seit|während",
+    _named(
+        day="tag|tagen", week="woche|wochen", month="monat|monaten|monats", year="jahr|jahren|jahres|jahrs",
+    ),
+    "im|in|letzten|vergangenen|vorigen|letztem|vergangenem|vorigem|seit|während|vom|diesen|diesem|anfang|ende|mitte|"
+    "bis|vor|nach|ab",
+    "im jahr|im jahre|in|aus|von|seit|während|vor|nach|ab|bis",
+    "(?:(?P<last>(?:letzt|vergangen|vorig)e[nsm] |vor)|(?P<before_last>(?:vorletzt|vorvergangen|vorvorig)e[nsm] )|"
+    "(?P<this>(?:dies|laufend)e[nsm] )|(?P<next>(?:nächst|übernächst|kommend)e[nsm] ))jahre?s?",
 )  # fmt: skip
 _SPANISH = _Words(
     _numbered(
@@ -62,8 +76,10 @@ _SPANISH = _Words(
     {"primavera": 3, "verano": 6, "otoño": 9, "invierno": 12},
     _numbered("un|una|uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"),
     _named(day="día|días|dia|dias", week="semana|semanas", month="mes|meses", year="año|años"),
-    "en|desde|durante|este|pasado|de|hasta|finales de|principios de|mediados de",
-    "en|durante|de|del|desde",
+    "en|desde|durante|este|pasado|de|hasta|finales de|principios de|mediados de|tras",
+    "en|durante|de|del|desde|hasta|tras",
+    "año (?:(?P<last>pasado)|(?P<before_last>antepasado)|(?P<next>próximo|que viene|siguiente))|"
+    "(?:(?P<last_>pasado)|(?P<this>este)|(?P<next_>próximo)) año",
 )  # fmt: skip
 _FRENCH = _Words(
     _numbered(
@@ -73,8 +89,10 @@ _FRENCH = _Words(
     {"printemps": 3, "été": 6, "automne": 9, "hiver": 12},
     _numbered("un|une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze"),
     _named(day="jour|jours", week="semaine|semaines", month="mois", year="an|ans|année|années"),
-    "en|depuis|pendant|de|fin|début|mi|jusqu'en",
-    "en|pendant|de|depuis",
+    "en|depuis|pendant|de|fin|début|mi|jusqu['’]en|jusqu['’]à|avant|après|dès",
+    "en|pendant|de|depuis|jusqu['’]en|jusqu['’]à|avant|après|dès",
+    "l['’](?:an|année) (?:(?P<last>derni(?:er|ère)|passée?)|(?P<next>prochaine?|qui vient))|"
+    "l['’](?P<before_last>avant[- ]dernière) année|(?P<this>cette) année",
 )  # fmt: skip
 _CHINESE_TENS = ("", "十", "二十", "三十", "四十", "五十", "六十", "七十", "八十", "九十")
 _CHINESE_ONES = ("", "一", "二", "三", "四", "五", "六", "七", "八", "九")
@@ -83,10 +101,12 @@ _CHINESE = _Words(
     _numbered("一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"),
     {"春": 3, "夏": 6, "秋": 9, "冬": 12},
     {**_numbered(*_CHINESE_NUMBERS[1:]), "两": 2},
-    _named(day="天|日", week="周|个星期|星期|个礼拜", month="个月", year="年"),
+    _named(day="天|日", week="周|个星期|星期|个礼拜", month="个月|月", year="年"),
     "",
     "",
+    "(?P<last>去年|上一年)|(?P<before_last>(?<!大)前年)|(?P<this>今年)|(?P<next>明年|(?<!年)后年)",
 )
+_CHINESE_MONTH = r"(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)"
 _WITHIN_NUMBER = r"[\d一二三四五六七八九十两百千万零〇几数]"
 """What makes a numeral the end of a longer one: "2023年前", "一百二十天前", "几十年前"."""
 _SURELY_FRENCH = (
@@ -102,7 +122,35 @@ _UNITS = {name: unit for words in _LANGUAGES for name, unit in words.units.items
 # (days of one, days by which a person may be wrong)
 _LENGTHS = {"day": (1, 1), "week": (7, 5), "month": (30.44, 20), "year": (365.25, 120)}
 # What "last" is elsewhere: a season that is not over is not meant.
-_PAST = ("last", "letzten", "vergangenen", "vorigen", "pasado", "pasada", "dernier")
+_PAST = (
+    "last", "letzten", "vergangenen", "vorigen", "letztem", "vergangenem", "vorigem", "pasado", "pasada", "dernier",
+    "passé",
+)  # fmt: skip
+_BACK = {"last": 1, "before_last": 2, "this": 0, "next": -1}
+"""How many years, months or weeks ago what a group of this name finds is. `last_` is a second group for `last`."""
+_BEFORE, _AFTER, _SINCE, _UNTIL = "before", "after", "since", "until"
+_BOUNDS = {
+    _BEFORE: r"before|vor|antes|avant",
+    _AFTER: r"after|nach|después|tras|après",
+    _SINCE: r"since|seit|ab|desde|depuis|dès",
+    _UNTIL: r"until|till|bis|hasta|jusqu['’](?:en|au|à)",
+}
+_BETWEEN = (
+    r"the|early|late|mid|beginning|start|middle|end|of|last|this|day|"
+    r"de[mnr]|des|zum|zur|anfang|mitte|ende|(?:letzt|vorletzt|vergangen|vorig|dies)e[nmrs]?|jahre?|"
+    r"el|la|del?|al|principios|mediados|finales|pasad[oa]|est[ea]|"
+    r"le|du|début|fin|mi|cet|cette|ce|l['’]|l['’](?:an|année)|année"
+)
+"""Words between "before" and the time that is meant: "before the end of March", "seit Anfang letzten Jahres"."""
+_LED = re.compile(
+    rf"(?:^|(?<=[\s(,;¿]))(?:{'|'.join(f'(?P<{name}>{words})' for name, words in _BOUNDS.items())})"
+    rf"(?:\s+(?:{_BETWEEN}))*(?:\s+|\s*l['’])\Z"
+)
+_FOLLOWED = re.compile(
+    r"的?(?:(?P<before>[以之]?前(?!后)|[以之]前)|(?P<after>[以之]后)|(?P<since>以来|至今|起)|(?P<until>为止))"
+)
+_NAMING = {"day", "month", "season", "year", "unit"}
+_CHINESE_SINCE = re.compile(r"(?:自从?|从)\Z")
 
 
 class Period(NamedTuple):
@@ -122,10 +170,36 @@ def spoken_period(text: str, *, today: date) -> Period | None:
     for pattern, read in _READERS:
         if found := pattern.search(plain):
             try:
-                return read(found, today)
+                period = read(found, today)
+                return period and _bounded(period, found, today)
             except (ValueError, OverflowError):
                 return None  # the 31st of a short month, or a thousand years ago
     return None
+
+
+def _bounded(period: Period, found: re.Match[str], today: date) -> Period:
+    """What lies before, after, since or until `period`, where the words around it say so."""
+    if found.re in _UNBOUNDED:
+        return period
+    bound = _bound(found)
+    if bound == _BEFORE:
+        return Period(date.min, period.first - timedelta(days=1))
+    if bound == _UNTIL:
+        return Period(date.min, period.last)
+    if bound == _AFTER:
+        return Period(period.last + timedelta(days=1), max(today, period.last + timedelta(days=1)))
+    return Period(period.first, max(today, period.last)) if bound == _SINCE else period
+
+
+def _bound(found: re.Match[str]) -> str | None:
+    named = min(
+        (found.start(name) for name in _NAMING & found.re.groupindex.keys() if found[name]), default=found.start()
+    )
+    for surrounding in (_LED.search(found.string, 0, named), _FOLLOWED.match(found.string, found.end())):
+        if surrounding:
+            return surrounding.lastgroup
+    since = _CHINESE_SINCE.search(found.string, 0, found.start())
+    return _SINCE if since and found.string[found.end() : found.end() + 1] not in ("到", "至") else None
 
 
 def _day(found: re.Match[str], today: date) -> Period:
@@ -148,7 +222,7 @@ def _season(found: re.Match[str], today: date) -> Period:
     begin = _SEASONS[found["season"]]
     if found["year"]:
         return _months(int(found["year"]), begin, 3)
-    year = today.year if date(today.year, begin, 1) <= today else today.year - 1
+    year = _year_of_season(begin, today)
     if found["which"] in _PAST and _months(year, begin, 3).last >= today:
         year -= 1
     return _months(year, begin, 3)
@@ -166,13 +240,14 @@ def _christmas(found: re.Match[str], today: date) -> Period:
     return Period(date(year, 12, 10), date(year + 1, 1, 2))
 
 
-def _last(found: re.Match[str], today: date) -> Period:
-    unit = _UNITS[found["unit"]]
+def _relative(found: re.Match[str], today: date) -> Period:
+    """This week, month or year, the last one, or the one before it."""
+    unit, back = _UNITS[found["unit"]], _back(found)
     if unit == "year":
-        return Period(date(today.year - 1, 1, 1), date(today.year - 1, 12, 31))
+        return Period(date(today.year - back, 1, 1), date(today.year - back, 12, 31))
     if unit == "month":
-        return _months(*_wrapped(today.year, today.month - 1), 1)
-    monday = today - timedelta(days=today.weekday() + 7)
+        return _months(*_wrapped(today.year, today.month - back), 1)
+    monday = today - timedelta(days=today.weekday() + 7 * back)
     return Period(monday, monday + timedelta(days=6))
 
 
@@ -188,11 +263,47 @@ def _before_yesterday(found: re.Match[str], today: date) -> Period:
     return Period(today - timedelta(days=2), today - timedelta(days=2))
 
 
-def _of_last_year(found: re.Match[str], today: date) -> Period:
-    """A month or a season of the year before this one."""
-    if season := found.groupdict().get("season"):
-        return _months(today.year - 1, _SEASONS[season], 3)
-    return _months(today.year - 1, _number_of_month(found["month"]), 1)
+def _of_year(found: re.Match[str], today: date) -> Period | None:
+    """A month or a season of the year before this one, of the one before that, or of this one; None of the next."""
+    back, season = _back(found), found.groupdict().get("season")
+    if back < 0:
+        return None
+    if season:
+        # "This winter" is the one that is, or was.
+        year = today.year - back if back else _year_of_season(_SEASONS[season], today)
+        return _months(year, _SEASONS[season], 3)
+    return _months(today.year - back, _number_of_month(found["month"]), 1)
+
+
+def _day_of_month(found: re.Match[str], today: date) -> Period | None:
+    """A day of a year that is said by its distance from this one, or the most recent one."""
+    month, day = _number_of_month(found["month"]), int(found["day"])
+    if any(said for name, said in found.groupdict().items() if name.rstrip("_") in _BACK):
+        back = _back(found)
+    else:
+        back = 0 if (month, day) <= (today.month, today.day) else 1
+    if back < 0:
+        return None
+    that = date(today.year - back, month, day)
+    return Period(that, that)
+
+
+def _season_before_last(found: re.Match[str], today: date) -> Period:
+    begin = _SEASONS[found["season"]]
+    year = _year_of_season(begin, today)
+    return _months(year - (2 if _months(year, begin, 3).last >= today else 1), begin, 3)
+
+
+def _year_of_season(begin: int, today: date) -> int:
+    """The year in which the season that is, or was last, begins."""
+    return today.year if date(today.year, begin, 1) <= today else today.year - 1
+
+
+def _back(found: re.Match[str]) -> int:
+    """How long ago the year, month or week is that one of the groups of `_BACK` found."""
+    return next(
+        _BACK[name.rstrip("_")] for name, said in found.groupdict().items() if said and name.rstrip("_") in _BACK
+    )
 
 
 def _number_of_month(said: str) -> int:
@@ -210,7 +321,7 @@ def _wrapped(year: int, month: int) -> tuple[int, int]:
     return year + years, rest + 1
 
 
-_Reader = Callable[[re.Match[str], date], Period]
+_Reader = Callable[[re.Match[str], date], Period | None]
 _Readers = Sequence[tuple[re.Pattern[str], _Reader]]
 
 
@@ -228,12 +339,15 @@ def _readers(words: _Words, forms: Sequence[tuple[str, _Reader]]) -> _Readers:
         "season": f"(?P<season>{_any(words.seasons)})",
         "number": rf"(?P<number>\d{{1,3}}|{_any(words.numbers)})",
         "unit": f"(?P<unit>{_any(words.units)})",
+        "span": f"(?P<unit>{_any(name for name, unit in words.units.items() if unit != 'day')})",
         "year": r"(?P<year>\d{4})",
         "day": r"(?P<day>\d\d?)",
         "of month": f"(?:{words.before_month})",
         "of year": f"(?:{words.before_year})",
+        "which year": f"(?:{words.which_year})",
         "surely french": _SURELY_FRENCH,
         "within number": _WITHIN_NUMBER,
+        "chinese month": _CHINESE_MONTH,
     }
     return [(re.compile(_GROUP.sub(lambda found: groups[found[1]], form)), read) for form, read in forms]
 
@@ -247,17 +361,34 @@ _FORMS: _Readers = [
             (r"\b<month> <day>(?:st|nd|rd|th)?,? <year>\b", _day),
             (r"\b<month>(?: of)?,? <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: of)? <year>\b", _season),
-            (r"\b(?:<month>|<season>) of last year\b", _of_last_year),
+            (
+                (
+                    r"\b(?:on|of|by|from|before|after|since|until|till|the) (?:the )?<day>(?:st|nd|rd|th)?(?: of)? "
+                    r"<month>\b(?:,? (?:of )?<which year>\b)?"
+                ),
+                _day_of_month,
+            ),
+            (
+                (
+                    r"\b(?:on|of|by|from|before|after|since|until|till) <month> <day>(?:st|nd|rd|th)?\b"
+                    r"(?:,? (?:of )?<which year>\b)?"
+                ),
+                _day_of_month,
+            ),
+            (r"\b(?:<month>|<season>) of <which year>\b", _of_year),
             # Without "of" or "in" it may be a verb: "did it fall last year", "how far did we march last year".
-            (r"\b(?:<of month>|the) (?:the )?(?:<month>|<season>),? last year\b", _of_last_year),
-            (r"\blast year,? (?:in|during) (?:the )?(?:<month>|<season>)\b", _of_last_year),
+            (r"\b(?:<of month>|the) (?:the )?(?:<month>|<season>),? <which year>\b", _of_year),
+            (r"\b<which year>,? (?:in|during) (?:the )?(?:<month>|<season>)\b", _of_year),
+            (r"\b<season> before last\b", _season_before_last),
             (r"\b<of month> <month>\b", _month),
-            (r"\b(?P<which>last|in|this|during) (?:the )?<season>\b(?P<year>)", _season),
+            (r"\b(?P<which>last|in|this|during|since|before|after|until|till) (?:the )?<season>\b(?P<year>)", _season),
             (r"\b<number> <unit> ago\b", _ago),
             (r"\b(?:around|at|before|over|last) christmas\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\bday before yesterday\b", _before_yesterday),
             (r"\byesterday\b", _yesterday),
-            (r"\blast <unit>\b", _last),
+            (r"\b<span> (?P<before_last>before last)\b", _relative),
+            (r"\b(?:(?P<last>last)|(?P<this>this)) <span>\b", _relative),
         ),
     ),
     *_readers(
@@ -267,15 +398,33 @@ _FORMS: _Readers = [
             (r"\b<day>\. <month> <year>\b", _day),
             (r"\b<month> <year>\b", _month_of_year),
             (r"\b(?P<which>)<season> <year>\b", _season),
-            (r"\b(?:<month>|<season>),? (?:des |im )?(?:letzten|vergangenen|vorigen) jahre?s?\b", _of_last_year),
-            (r"\b(?:letzt|vergangen|vorig)e[ns] jahr,? <of month> (?:<month>|<season>)\b", _of_last_year),
+            (r"\b<day>\. <month>\b(?:,? (?:des |im |in )?<which year>\b)?", _day_of_month),
+            # "1.2." alone is a number of a chapter.
+            (r"\b(?:am|vom|zum|dem|bis|ab) <day>\.\s?(?P<month>\d\d?)\.(?!\s?\d)", _day_of_month),
+            (r"\b(?:<month>|<season>),? (?:des |im |in )?<which year>\b", _of_year),
+            (r"\b<which year>,? <of month> (?:<month>|<season>)\b", _of_year),
+            (r"\bvorletzte[nmsr]? <season>\b", _season_before_last),
             (r"\b<of month> <month>\b", _month),
-            (r"\b(?P<which>letzten|vergangenen|vorigen|im|diesen|diesem) <season>\b(?P<year>)", _season),
+            (
+                (
+                    r"\b(?P<which>letzte[nm]|vergangene[nm]|vorige[nm]|im|diesen|diesem|bis zum|"
+                    r"(?:seit|vor|nach|ab) dem) <season>\b(?P<year>)"
+                ),
+                _season,
+            ),
             (r"\bvor <number> <unit>\b", _ago),
             (r"\b(?:an|um|zu|vor|über|letzte) weihnachten\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\bvorgestern\b", _before_yesterday),
             (r"\bgestern\b", _yesterday),
-            (r"\b(?:letzten?|letztes|letztem|vergangene[nsm]?|vorige[nsm]?) <unit>\b", _last),
+            (
+                (
+                    r"\b(?:(?P<last>(?:letzt|vergangen|vorig)e[nsmr]?)|(?P<this>(?:dies|laufend)e[nsmr]?)|"
+                    r"(?P<before_last>(?:vorletzt|vorvergangen|vorvorig)e[nsmr]?)) <span>\b"
+                ),
+                _relative,
+            ),
+            (r"\b(?P<last>vor)(?P<unit>jahr)e?s?\b", _relative),
         ),
     ),
     *_readers(
@@ -284,17 +433,30 @@ _FORMS: _Readers = [
             (r"\b<day> de <month>,?(?: del?)? <year>\b", _day),
             (r"\b<month>(?: del?)? <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: del?)? <year>\b", _season),
-            (r"\b(?:<month>|<season>),? (?:del?|el) año pasado\b", _of_last_year),
-            (r"\baño pasado,? <of month> (?:el |la )?(?:<month>|<season>)\b", _of_last_year),
+            (r"\b<day> de <month>\b(?:,? (?:del?|el) <which year>\b)?", _day_of_month),
+            (r"\b(?:<month>|<season>),? (?:del?|el) <which year>\b", _of_year),
+            (r"\b<month> (?P<next>próximo|que viene)\b", _of_year),
+            (r"\b<which year>,? <of month> (?:el |la )?(?:<month>|<season>)\b", _of_year),
+            (r"\b<season> antepasad[oa]\b", _season_before_last),
             (r"\b<of month> <month>\b", _month),
             (r"\b<month> pasado\b", _month),
             (r"\b<season> (?P<which>pasado|pasada)\b(?P<year>)", _season),
-            (r"\b(?P<which>en|este|esta|durante)(?: el| la)? <season>\b(?P<year>)", _season),
+            (
+                (
+                    r"\b(?P<which>en|este|esta|durante|desde|hasta|antes del?|después del?)(?: el| la)? "
+                    r"<season>\b(?P<year>)"
+                ),
+                _season,
+            ),
             (r"\bhace <number> <unit>\b", _ago),
             (r"\b(?:en|por|antes de|la pasada) navidad(?:es)?\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\b(?:anteayer|antier|antes de ayer)\b", _before_yesterday),
             (r"\bayer\b", _yesterday),
-            (r"\b<unit> pasad[oa]\b", _last),
+            (r"\b<span> (?:(?P<last>pasad[oa])|(?P<before_last>antepasad[oa]))\b", _relative),
+            # "Ha pasado semanas" is no time.
+            (r"\b(?:el|la|del|al) (?P<last>pasad[oa]|últim[oa]) <span>\b", _relative),
+            (r"\b(?P<this>est[ea]) <span>\b", _relative),
         ),
     ),
     *_readers(
@@ -303,16 +465,25 @@ _FORMS: _Readers = [
             (r"\b<day>(?:er)? <month> <year>\b", _day),
             (r"\b<month> <year>\b", _month_of_year),
             (r"\b(?P<which>)<season>(?: de)? <year>\b", _season),
-            # Without a word before it, "été" is a verb: "où as-tu été l'année dernière".
             (
-                r"(?:\b<of month> |\bau |\b[ld]['’])(?:<month>|<season>),? (?:de )?l['’](?:an|année) derni(?:er|ère)\b",
-                _of_last_year,
+                r"\b(?:le|du|au|\w+di) <day>(?:er)? <month>\b(?:,? (?:de )?<which year>\b|\s(?P<next__>prochain)\b)?",
+                _day_of_month,
             ),
-            (r"\bl['’](?:an dernier|année dernière),? (?:en|au) (?:<month>|<season>)\b", _of_last_year),
+            # Without a word before it, "été" is a verb: "où as-tu été l'année dernière".
+            (r"(?:\b<of month> |\bau |\b[ld]['’])(?:<month>|<season>),? (?:de )?<which year>\b", _of_year),
+            (r"\b<which year>,? (?:en|au) (?:<month>|<season>)\b", _of_year),
+            (r"\b<month> (?P<next>prochain)\b", _of_year),
+            (r"\bavant[- ]dernier <season>\b", _season_before_last),
             (r"\b<of month> <month>\b", _month),
-            (r"\b<month> dernier\b", _month),
-            (r"\b<season> (?P<which>dernier)\b(?P<year>)", _season),
-            (r"\b(?P<which>en|au|cet|ce) <season>\b(?P<year>)", _season),
+            (r"\b<month> (?:dernier|passé)\b", _month),
+            (r"\b<season> (?P<which>dernier|passé)\b(?P<year>)", _season),
+            (
+                (
+                    r"\b(?P<which>(?:en|au|cet|ce|jusqu['’]au) |(?:avant|après|depuis|dès|jusqu['’]à) (?:le |l['’]))"
+                    r"<season>\b(?P<year>)"
+                ),
+                _season,
+            ),
             (r"\bil y a <number> <unit>\b", _ago),
             (r"(?:\bà|\bavant|\bpour) noël\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
@@ -320,27 +491,43 @@ _FORMS: _Readers = [
             (r"\b(?:d['’]|et |depuis |dès )hier\b|\bhier (?:matin|midi|soir|après-midi)\b", _yesterday),
             # "hier" alone is German and Dutch for "here".
             (r"(?s)\A(?=.*\b(?:<surely french>)\b).*\bhier\b", _yesterday),
-            (r"\b<unit> derni(?:er|ère)\b", _last),
+            (r"\b<span> (?P<last>derni(?:er|ère))\b", _relative),
+            # "Un mois passé à Rome" is a length.
+            (r"(?:\bl['’]|\b(?:la|le|du|au) )<span> (?P<last>passée?)\b", _relative),
+            (r"\b(?P<before_last>avant[- ]derni(?:er|ère)) <span>\b", _relative),
+            (r"\b(?P<this>cet|cette|ce) <span>\b", _relative),
         ),
     ),
     *_readers(
         _CHINESE,
         (
             (r"(?P<year>\d{4})年(?P<month>\d\d?)月(?P<day>\d\d?)[日号]", _day),
-            (r"(?P<year>\d{4})年(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)", _month_of_year),
+            (r"(?P<year>\d{4})年<chinese month>", _month_of_year),
             (r"(?P<which>)(?P<year>\d{4})年的?<season>", _season),
-            (r"去年的?(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)", _of_last_year),
-            (r"去年的?<season>", _of_last_year),
-            (r"(?<!<within number>)<number><unit>(?:以)?前", _ago),
-            (r"(?<![\d个])(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)", _month),
+            (r"(?:<which year>的?)?(?<![\d个])<chinese month>份?<day>[日号]", _day_of_month),
+            (r"<which year>的?(?:<chinese month>|<season>)", _of_year),
+            # "25日前" of "3月25日前" is no length.
+            (r"(?<!<within number>)(?<!月)<number>(?!月)<unit>[以之]?前", _ago),
+            (r"(?<![\d个])<chinese month>份?", _month),
             (r"(?P<which>今年|这个)?(?P<year>)<season>[天季]", _season),
             (r"圣诞", _christmas),
-            (r"(?P<year>(?:19|20)\d\d)年(?![以之]?前(?!后))", _year),
+            (r"(?P<year>(?:19|20)\d\d)年(?!前(?!后))", _year),
+            (r"前天", _before_yesterday),
             (r"昨天", _yesterday),
-            (r"上(?P<unit>周|个星期|星期|个礼拜|个月)", _last),
-            (r"去(?P<unit>年)", _last),
+            (r"(?P<before_last>上上)(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
+            (r"(?P<last>上)(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
+            # Not of "网上月饼", and not of "日本周刊".
+            (r"(?<![网线晚早天路身街马以])(?P<last>上)(?P<unit>月)(?![饼亮球子光])", _relative),
+            (r"(?:(?P<this>这)|(?<![日基书版根成资])(?P<this_>本))(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
+            (r"(?<![日基书版根成资])(?P<this>本)(?P<unit>月)", _relative),
+            (r"(?<!大)(?<![\d一二三四五六七八九十年])(?P<before_last>前)(?P<unit>年)", _relative),
+            (r"(?P<last>去)(?P<unit>年)", _relative),
+            (r"(?P<this>今)(?P<unit>年)", _relative),
         ),
     ),
 ]
-# A day first, and a month of last year: their months alone would read like those of another language.
-_READERS: _Readers = sorted(_FORMS, key=lambda reader: reader[1] not in (_day, _of_last_year))
+_FIRST = (_day, _day_of_month, _of_year, _season_before_last)
+# Days first, and months of another year: their months alone would read like those of another language.
+_READERS: _Readers = sorted(_FORMS, key=lambda reader: _FIRST.index(reader[1]) if reader[1] in _FIRST else len(_FIRST))
+_UNBOUNDED = {pattern for pattern, read in _READERS if read in (_ago, _christmas, _before_yesterday)}
+"""Those whose own words are "before" and the like."""

@@ -26,7 +26,7 @@ from settings import MappedFolder
 from vault.content.markdown import Document, Heading
 from vault.content.resolution import Name, NameKind, Resolution, by_key, keys_of, resolve
 from vault.content.summaries import Summaries
-from vault.content.wikilinks import Wikilink, find_wikilinks, parse_wikilink
+from vault.content.wikilinks import Wikilink, find_wikilinks, names_other_file, parse_wikilink
 
 from . import index, writing
 from .errors import DocumentNotFoundError, VaultUnavailableError
@@ -225,11 +225,11 @@ class Vault:
         (resolution,) = self.resolve_many([link])
         return resolution
 
-    def resolve_many(self, links: Sequence[str]) -> list[Resolution]:
-        """What each link leads to, with one statement for all."""
+    def resolve_many(self, links: Sequence[str], *, source: str = "") -> list[Resolution]:
+        """What each link leads to, with one statement for all. source: the path of the document that holds them."""
         parsed = [parse_wikilink(link) for link in links]
         names = self._names(parsed)
-        return [Resolution() if link is None else resolve(link, names) for link in parsed]
+        return [Resolution() if link is None else resolve(link, names, source=source) for link in parsed]
 
     def documents(self, *, query: str = "", folder: str = "", limit: int = 100, cursor: str = "") -> Page:
         """Documents by path, from `cursor` on; those below `folder`, and with `query` in one of their names.
@@ -358,19 +358,26 @@ class Vault:
         return deleted_documents(self.root)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
-        resolutions = self.resolve_many([row.wikilink for row in rows])
-        return [
-            Link(
-                source=row.path,
-                source_title=row.title,
-                line=row.line,
-                wikilink=row.wikilink,
-                target=resolution.path,
-                anchor=resolution.anchor,
-                ambiguous=resolution.ambiguous,
+        """These links, without those to pictures and other files that are no documents."""
+        parsed = [parse_wikilink(row.wikilink) for row in rows]
+        names = self._names(parsed)
+        found = list[Link]()
+        for row, link in zip(rows, parsed, strict=True):
+            resolution = Resolution() if link is None else resolve(link, names, source=row.path)
+            if link is not None and resolution.path is None and names_other_file(link):
+                continue
+            found.append(
+                Link(
+                    source=row.path,
+                    source_title=row.title,
+                    line=row.line,
+                    wikilink=row.wikilink,
+                    target=resolution.path,
+                    anchor=resolution.anchor,
+                    ambiguous=resolution.ambiguous,
+                )
             )
-            for row, resolution in zip(rows, resolutions, strict=True)
-        ]
+        return found
 
     def _names(self, links: Sequence[Wikilink | None]) -> dict[str, list[Name]]:
         """The names that these links may mean, by their folded form."""

@@ -23,7 +23,8 @@ from database.vault.writes import Action, Source, find_source, record_write
 from language_models.file_lock import locked_within
 from sentences import say
 from vault.content.markdown import Document, version_of
-from vault.content.wikilinks import Wikilink, find_wikilinks, without_extension
+from vault.content.resolution import is_relative
+from vault.content.wikilinks import Wikilink, find_wikilinks, parse_wikilink, without_extension
 
 from . import history, index, paths
 from .errors import (
@@ -214,20 +215,31 @@ def rename(
         old, new = paths.file_of(vault.root, path), paths.file_of(vault.root, new_path)
         if os.path.lexists(new) and not (old != new and old.samefile(new)):
             raise _exists(new)
-        links: dict[str, set[str]] = defaultdict(set)
+        links: dict[tuple[str, str], set[str]] = defaultdict(set)
         for link in vault.backlinks(path):
-            links[new_path if link.source == path else link.source].add(link.wikilink)
+            links[new_path if link.source == path else link.source, new_path].add(link.wikilink)
+        for wikilink, target in _relative_links(vault, current):
+            links[new_path, new_path if target == path else target].add(wikilink)
         _make_folder(new.parent)
         _move(old, new)
         vault.follow([path, new_path])
         vault.database.write(partial(follow_renamed, user_email=vault.user_email, path=path, new_path=new_path))
-        followed = [source for source in sorted(links) if _follow(vault, source, links[source], new_path)]
+        changed = [source for source, target in sorted(links) if _follow(vault, source, links[source, target], target)]
+        followed = list(dict.fromkeys(changed))
         source = _source(vault, message_id)
         because = _because(reason or f"Rename {path} to {new_path}", source)
         _commit(vault, [path, new_path, *followed], reason=because)
         document = vault.read(new_path)
         _record(vault, "rename", new_path, version=document.version, source=source)
         return Renamed(document=document, followed=followed)
+
+
+def _relative_links(vault: Vault, document: Document) -> Iterator[tuple[str, str]]:
+    """The links of a document that begin in its folder, and the documents to which they lead."""
+    for link in vault.links_of(document):
+        parsed = parse_wikilink(link.wikilink)
+        if link.target is not None and parsed is not None and is_relative(parsed):
+            yield link.wikilink, link.target
 
 
 def _follow(vault: Vault, source: str, wikilinks: set[str], target: str) -> bool:
@@ -242,7 +254,7 @@ def _follow(vault: Vault, source: str, wikilinks: set[str], target: str) -> bool
     links = [link for link in find_wikilinks(text) if link.raw in wikilinks]
     lost = [
         link
-        for link, found in zip(links, vault.resolve_many([link.raw for link in links]), strict=True)
+        for link, found in zip(links, vault.resolve_many([link.raw for link in links], source=source), strict=True)
         if found.path != target
     ]
     if not lost:

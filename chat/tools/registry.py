@@ -23,15 +23,18 @@ from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, create_model
 
 from chat.exchange.ports import ConversationLoader, OnStop, TurnServices
 from database.engine.database import Database
 from database.engine.text import DEEPEST_JSON, problem_of_json, storable
+from search.language import nearest_names
 
 log = logging.getLogger(__name__)
 ENTRY_POINTS = "anaphora.tools"
 _NUL = "\0"
+_LONGEST_SHOWN = 100
+_MOST_NEAREST = 3
 _FAILED = {"code": "tool_failed", "message": "The tool says that it has failed."}
 Result = dict[str, Any]
 CodeOf = Callable[[Exception], str | None]
@@ -57,8 +60,9 @@ class ToolNotFoundError(ToolError):
 
     code = "tool_not_found"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no tool “{name[:100]}”.")
+    def __init__(self, name: str, *, nearest: Sequence[str] = ()) -> None:
+        meant = f" Did you mean {' or '.join(f'“{each}”' for each in nearest)}?" if nearest else ""
+        super().__init__(f"There is no tool “{name[:_LONGEST_SHOWN]}”.{meant}")
 
 
 class InvalidArgumentsError(ToolError):
@@ -176,6 +180,7 @@ class Tool:
         wanted = {name: value for name, value in arguments.items() if name not in self.ignores}
         if self.arguments is None:
             return self.run(context, **wanted)
+        _leave_one_name(wanted, self.arguments)
         try:
             given = self.arguments.model_validate(wanted)
         except ValidationError as error:
@@ -295,7 +300,7 @@ class ToolRegistry:
         """The tool of this name or alias. Raises ToolNotFoundError."""
         found = self.find(name)
         if found is None:
-            raise ToolNotFoundError(name)
+            raise ToolNotFoundError(name, nearest=nearest_names(name[:_LONGEST_SHOWN], self._tools, most=_MOST_NEAREST))
         return found
 
     def own_names(self, names: Iterable[str], *, known: Iterable[str] = ()) -> list[str]:
@@ -333,6 +338,18 @@ class ToolRegistry:
                 return failure("internal_error", "Something went wrong in this tool. The server's log says what.")
             more = error.more if isinstance(error, ToolError) else {}
             return {**failure(code, getattr(error, "message", "") or "This can't be done."), **more}
+
+
+def _leave_one_name(wanted: dict[str, Any], arguments: type[BaseModel]) -> None:
+    """Of an argument that is given by several of its names, keep the first. Raises where they say different things."""
+    for field in arguments.model_fields.values():
+        if not isinstance(field.validation_alias, AliasChoices):
+            continue
+        first, *others = [name for name in field.validation_alias.choices if name in wanted] or [""]
+        for other in others:
+            if wanted[other] != wanted[first]:
+                raise InvalidArgumentsError(f"{first} and {other} are names of the same argument: give one of them.")
+            del wanted[other]
 
 
 def check_arguments(arguments: Mapping[str, Any], *, deepest: int = DEEPEST_JSON) -> None:

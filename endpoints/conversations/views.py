@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from flask import Blueprint, Response
 
+from chat.tools.registry import ToolNotFoundError
 from database.conversations import conversation, friendly_ids, listing
 from database.conversations import repository as conversations
 from database.sharing.copying import clone_conversation as clone
@@ -17,6 +19,7 @@ from endpoints.http.responses import json_page
 from endpoints.http.scope import check_model, current_state, current_user_email, current_user_scope
 from endpoints.http.validation import answers, asks, fails, takes
 from endpoints.serving.work_queues import Work, works
+from endpoints.tools.views import current_tools
 
 from . import models as conversation_models
 
@@ -87,12 +90,14 @@ def get_conversation_settings(conversation_id: str) -> object:
 def put_conversation_settings(conversation_id: str, body: conversation_models.ConversationSettings) -> object:
     """Replace the conversation's own settings. Those that the server reads are checked, others are kept as they are.
 
-    A model that is not allowed is kept, too: the main model answers in its place, and the answer says so.
+    A model that is not allowed is kept, too: the main model answers in its place, and the answer says so. 400
+    `bad_request` where `tools` names one that there is not, and was not in the settings before.
     """
     read = conversation_models.SettingsChange.model_fields.keys() - {"suggestions"}
     conversation_models.SettingsChange.model_validate({name: body.root[name] for name in read & body.root.keys()})
-    _update(conversation_id, {"settings": body.root})
-    return body.root
+    settings = _with_own_tools(conversation_id, body.root)
+    _update(conversation_id, {"settings": settings})
+    return settings
 
 
 @blueprint.patch("/conversations/<conversation_id>/settings")
@@ -100,12 +105,37 @@ def put_conversation_settings(conversation_id: str, body: conversation_models.Co
 @answers(dict[str, object])
 @fails("model_not_allowed")
 def patch_conversation_settings(conversation_id: str, body: conversation_models.SettingsChange) -> object:
-    """Change single settings of a conversation and keep the others; the settings that result."""
+    """Change single settings of a conversation and keep the others; the settings that result.
+
+    400 `bad_request` where `tools` names one that there is not, and was not in the settings before.
+    """
     if body.model_overrides is not None:
         check_model(body.model_overrides.main)
     return conversations.change_settings(
-        **current_user_scope(), conversation_id=conversation_id, changes=body.model_dump(exclude_unset=True)
+        **current_user_scope(),
+        conversation_id=conversation_id,
+        changes=_with_own_tools(conversation_id, body.model_dump(exclude_unset=True)),
     )
+
+
+def _with_own_tools(conversation_id: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with their tools by their own names. What a package offered that is gone may stay.
+
+    Raises InvalidRequestError for a tool that there is not.
+    """
+    tools = settings.get("tools")
+    if not tools:
+        return settings
+    before = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id).settings
+    stored = set(before.get("tools") or ())
+    registry, own = current_tools(), dict[str, bool]()
+    for name, is_on in tools.items():
+        try:
+            [own_name] = registry.own_names([name], known={name} & stored)
+        except ToolNotFoundError as error:
+            raise InvalidRequestError(f"tools: {error.message}") from None
+        own[own_name] = is_on
+    return {**settings, "tools": own}
 
 
 @blueprint.put("/conversations/<conversation_id>/title")

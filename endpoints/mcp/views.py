@@ -21,7 +21,7 @@ from endpoints.http.scope import current_access, current_request, current_state
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
 from endpoints.http.wsgi import Answer
 from endpoints.mcp.server import Account, server_for
-from endpoints.serving.work_queues import Work, read_on_loop, works
+from endpoints.serving.work_queues import Work, calls_tool, read_on_loop, works
 from endpoints.tools.views import current_tool_context
 
 from . import models as mcp_models
@@ -106,9 +106,20 @@ def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
     message = read_on_loop(body)
     if not isinstance(message, dict):
         return Work.MODEL
+    return Work.MODEL if _called(message) in (ask_agent.name, *ask_agent.aliases) else Work.MCP
+
+
+def tool_of_message(_arguments: Mapping[str, Any], body: bytes) -> str | None:
+    """The tool that a message calls."""
+    name = _called(read_on_loop(body))
+    return name if isinstance(name, str) else None
+
+
+def _called(message: Any) -> Any:
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return None
     params = message.get("params")
-    called = params.get("name") if message.get("method") == "tools/call" and isinstance(params, dict) else None
-    return Work.MODEL if called in (ask_agent.name, *ask_agent.aliases) else Work.MCP
+    return params.get("name") if isinstance(params, dict) else None
 
 
 @blueprint.post("/mcp")
@@ -118,6 +129,7 @@ def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
 @fails("tool_not_found")
 @admits_read_only_tokens
 @works(work_of_message)
+@calls_tool(tool_of_message)
 def model_context_protocol(body: mcp_models.JsonRpcRequest) -> BaseResponse:
     """One message of the Model Context Protocol, with an API token; a read-only one is offered what only reads."""
     access = current_access()

@@ -27,6 +27,9 @@ T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
 _RETRY_SECONDS = 2.0
 _PROVIDER_THREADS = 4
+_TOOL_THREADS = 32
+"""They do nothing but wait for the threads of the tools, or for other servers."""
+_TOOLS_OF_CLIENT = 8
 _LONGEST_READ_ON_LOOP = 64 * 1024
 _TOO_MANY = "You have too many of these requests under way. Wait until one has ended."
 
@@ -52,6 +55,8 @@ class Work(StrEnum):
     """Reads, copies or writes all data of a user."""
     MCP = "mcp"
     """Answers a program that speaks the Model Context Protocol."""
+    TOOLS = "tools"
+    """Waits for a tool of an installed package, or of another server, for as long as it may take."""
     PASSWORD = "password"
     """Hashes a password."""
     PROVIDER = "provider"
@@ -70,6 +75,26 @@ def works(kind: Work | WorkOf) -> Callable[[View], View]:
         return view
 
     return decorate
+
+
+NameOfTool = Callable[[Mapping[str, Any], bytes], str | None]
+"""The tool that a request with these arguments in its path and this body calls; None: none. Called on the loop."""
+
+
+def calls_tool(name_of: NameOfTool) -> Callable[[View], View]:
+    """Declare that a view calls a tool, and which."""
+
+    def decorate(view: View) -> View:
+        view.name_of_tool = name_of  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def tool_called(view: Callable[..., Any] | None, arguments: Mapping[str, Any], body: bytes) -> str | None:
+    """The name of the tool that `view` calls for this request; None where it calls none."""
+    name_of: NameOfTool | None = getattr(view, "name_of_tool", None)
+    return None if name_of is None else name_of(arguments, body)
 
 
 def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b"") -> Work:
@@ -261,6 +286,13 @@ def pools(settings: Settings, *, shared: SharedPlaces | None = None) -> dict[Wor
         Work.MODEL: shared_pool(Work.MODEL, threads=models, waiting=2 * models, share=max(2, models // 2)),
         Work.LONG: shared_pool(Work.LONG, threads=longs, waiting=4 * longs, share=2 * longs),
         Work.MCP: shared_pool(Work.MCP, threads=programs, waiting=16 * programs, share=8 * programs),
+        Work.TOOLS: shared_pool(
+            Work.TOOLS,
+            threads=_TOOL_THREADS,
+            waiting=2 * _TOOL_THREADS,
+            share=2 * _TOOLS_OF_CLIENT,
+            at_once=_TOOLS_OF_CLIENT,
+        ),
         # A queued request waits for the hashes before it: half a second, with these numbers.
         Work.PASSWORD: shared_pool(Work.PASSWORD, threads=passwords, waiting=4 * passwords, share=3 * passwords),
         Work.PROVIDER: shared_pool(Work.PROVIDER, threads=_PROVIDER_THREADS, waiting=16, share=10),

@@ -13,7 +13,7 @@ from chat.tools.registry import ToolContext, ToolRegistry
 from endpoints.http.errors import ForbiddenError
 from endpoints.http.scope import allowed_models, conversation_loader, current_access, current_state, current_user_email
 from endpoints.http.validation import admits_read_only_tokens, answers, fails, takes
-from endpoints.serving.work_queues import Work, works
+from endpoints.serving.work_queues import Work, calls_tool, works
 
 from . import models as tool_models
 
@@ -47,6 +47,7 @@ def list_tools() -> object:
 @fails("agent_not_found", "conflict", "conversation_not_found", "document_not_found", "tool_timeout", *_DOCUMENT)
 @admits_read_only_tokens
 @works(Work.SEARCH)
+@calls_tool(lambda arguments, _body: arguments["tool_name"])
 def call_tool(body: tool_models.Arguments, tool_name: str) -> object:
     """Call a tool; what it answers. Errors are those of the API, not results of the tool.
 

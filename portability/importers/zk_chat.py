@@ -15,7 +15,7 @@ from portability.importers.reading.imported import (
     form_of,
 )
 from portability.importers.reading.json_stream import UnreadableItem, json_entries
-from sentences import say
+from sentences import say, together
 
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, time_of
@@ -44,11 +44,18 @@ class ZkChatImporter:
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
         """Its sessions in their order."""
         for member in _members(file):
-            for session_id, session in _sessions(file, member):
-                if isinstance(session, UnreadableItem):
-                    yield FailedItem(session_id, session.reason)
-                else:
-                    yield _conversation(session_id, mapping_of(session))
+            read = 0
+            try:
+                for session_id, session in _sessions(file, member):
+                    read += 1
+                    if isinstance(session, UnreadableItem):
+                        yield FailedItem(session_id, session.reason)
+                    else:
+                        yield _conversation(session_id, mapping_of(session))
+            except BrokenImportError as error:
+                if not read:
+                    raise
+                yield FailedItem(member or file.name, together(error.message, say("import_whole_before", count=read)))
 
 
 def _members(file: ImportFile) -> list[str | None]:

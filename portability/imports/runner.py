@@ -44,6 +44,7 @@ from portability.importers.reading.imported import (
     ImportedConversation,
     ImportedDocument,
     ImportedExport,
+    ImportedItem,
     ImportedNothing,
     ImportedOther,
 )
@@ -214,7 +215,7 @@ class ImportRunner:
         until, ended = time.monotonic() + _TELL_EVERY, True
         if reading.position == 0:
             conversations, messages, titles = 0, 0, []
-        for item in reading.items:
+        while (item := _next_readable(reading)) is not None:
             reading.position += 1
             if is_conversation(item):
                 count = messages_of(item)
@@ -470,3 +471,16 @@ class ImportRunner:
             return False
         self._told_at = time.monotonic()
         return True
+
+
+def _next_readable(reading: Reading) -> ImportedItem | None:
+    """The next item; None at the end, also of a file that can't be read further: importing says why.
+
+    Raises BrokenImportError where nothing of it can be read.
+    """
+    try:
+        return next(reading.items, None)
+    except BrokenImportError:
+        if not reading.position:
+            raise
+        return None

@@ -156,6 +156,53 @@ def test_an_export_goes_to_standard_output_or_below_the_exports_folder(
     assert not (tmp_path / "up.md").exists()
 
 
+def commands_of_accounts(group: click.Group, *above: str) -> Iterator[tuple[str, ...]]:
+    """All commands that take the address of an account, by their names."""
+    for name, each in group.commands.items():
+        if any(parameter.name == "email" for parameter in each.params):
+            yield (*above, name)
+        if isinstance(each, click.Group):
+            yield from commands_of_accounts(each, *above, name)
+
+
+MAKES_ONE = {("users", "create"), ("users", "invite"), ("bench", "seed")}
+"""Commands whose address need not be that of an account."""
+FURTHER = {
+    ("data", "forget"): ["--older-than-days", "1"],
+    ("data", "import"): [__file__],
+    ("vault", "import"): [__file__],
+    ("activity", "post"): ["--room", "general", "--type", "system_event", "--payload", "{}"],
+    ("activity", "export"): ["--recipe", "core"],
+    ("chat", "send"): ["--room", "general", "--message", "Hello"],
+    ("chat", "poll"): ["--room", "general"],
+    ("chat", "export"): ["--room", "general"],
+    ("users", "role"): ["--role", "member"],
+    ("users", "token"): ["--name", "program"],
+    ("users", "password"): ["--password-stdin"],
+    ("users", "delete"): ["--yes"],
+    ("agents", "create"): ["--title", "Botanist"],
+    ("agents", "ask"): ["botanist", "What grows?"],
+    ("activity", "move"): ["#a1b2c3", "--to-room", "general"],
+    **{("agents", name): ["botanist"] for name in ("update", "delete")},
+    **{("inbox", name): ["botanist"] for name in ("peek", "service", "retry")},
+}
+"""What these commands can't do without."""
+
+
+def test_an_unknown_account_has_one_exit_code_in_every_command(app: Flask, run: Run) -> None:
+    wrong, seen = {}, set()
+    for names in commands_of_accounts(app.cli):
+        if names in MAKES_ONE:
+            continue
+        more = FURTHER.get(names, [])
+        ended = run(*names, *more, "--email", "nobody@example.org", typed="correct horse battery\n")
+        seen.add(names)
+        if (ended.exit_code, ended.stdout) != (3, ""):
+            wrong[names] = (ended.exit_code, ended.output)
+    assert wrong == {}
+    assert len(seen) > 25
+
+
 def test_a_recipe_and_a_thread_are_exported(run: Run, database: Database) -> None:
     conversation_id = room(database, "general", ("Deploy?", "Yes."))
     question = list_messages(database=database, user_email=ADA, conversation_id=conversation_id)[0]

@@ -157,6 +157,145 @@ def test_a_time_is_understood_in_other_languages(question: str, first: str, last
     assert spoken_period(question, today=TODAY) == (date.fromisoformat(first), date.fromisoformat(last))
 
 
+LAST_WEEK, LAST_MONTH, LAST_YEAR = (
+    ("2026-06-08", "2026-06-14"),
+    ("2026-05-01", "2026-05-31"),
+    ("2025-01-01", "2025-12-31"),
+)
+WEEK_BEFORE_LAST, MONTH_BEFORE_LAST = ("2026-06-01", "2026-06-07"), ("2026-04-01", "2026-04-30")
+YEAR_BEFORE_LAST = ("2024-01-01", "2024-12-31")
+THIS_WEEK, THIS_MONTH, THIS_YEAR = (
+    ("2026-06-15", "2026-06-21"),
+    ("2026-06-01", "2026-06-30"),
+    ("2026-01-01", "2026-12-31"),
+)
+MARCH_BEFORE_LAST, SUMMER_BEFORE_LAST = ("2024-03-01", "2024-03-31"), ("2024-06-01", "2024-08-31")
+MARCH_LAST_YEAR, MARCH_THIS_YEAR = ("2025-03-01", "2025-03-31"), ("2026-03-01", "2026-03-31")
+BEFORE_25_MARCH, SINCE_25_MARCH = ("0001-01-01", "2026-03-24"), ("2026-03-25", "2026-06-20")
+BEFORE_MARCH, SINCE_MARCH, AFTER_MARCH = (
+    ("0001-01-01", "2026-02-28"),
+    ("2026-03-01", "2026-06-20"),
+    ("2026-04-01", "2026-06-20"),
+)
+UNTIL_MARCH, BEFORE_2020 = ("0001-01-01", "2026-03-31"), ("0001-01-01", "2019-12-31")
+SINCE_LAST_YEAR, BEFORE_LAST_SUMMER = ("2025-01-01", "2026-06-20"), ("0001-01-01", "2025-05-31")
+ON_25_MARCH_LAST_YEAR, BEFORE_YESTERDAY = ("2025-03-25", "2025-03-25"), ("2026-06-18", "2026-06-18")
+RELATIVE = {
+    LAST_WEEK: (
+        "last week", "letzte Woche", "vergangene Woche", "vorige Woche", "la semana pasada", "la pasada semana",
+        "la semaine dernière", "la semaine passée", "上周", "上个星期", "上星期",
+    ),
+    LAST_MONTH: (
+        "last month", "letzten Monat", "Ende letzten Monats", "el mes pasado", "el último mes", "le mois dernier",
+        "le mois passé", "上个月", "上月",
+    ),
+    LAST_YEAR: (
+        "last year", "letztes Jahr", "Anfang letzten Jahres", "im Vorjahr", "el año pasado", "el pasado año",
+        "l'an dernier", "l'année dernière", "l'année passée", "l’an passé", "去年",
+    ),
+    WEEK_BEFORE_LAST: (
+        "the week before last", "vorletzte Woche", "la semana antepasada", "l'avant-dernière semaine", "上上周",
+        "上上个星期",
+    ),
+    MONTH_BEFORE_LAST: (
+        "the month before last", "vorletzten Monat", "el mes antepasado", "l'avant-dernier mois", "上上个月",
+    ),
+    YEAR_BEFORE_LAST: (
+        "the year before last", "vorletztes Jahr", "im vorletzten Jahr", "el año antepasado", "l'avant-dernière année",
+        "前年",
+    ),
+    THIS_WEEK: ("this week", "diese Woche", "esta semana", "cette semaine", "这周", "本周", "这个星期"),
+    THIS_MONTH: ("this month", "in diesem Monat", "este mes", "ce mois-ci", "这个月", "本月"),
+    THIS_YEAR: ("this year", "dieses Jahr", "este año", "cette année", "今年"),
+    MARCH_LAST_YEAR: (
+        "in March last year", "im März letzten Jahres", "im März des Vorjahres", "en marzo del año pasado",
+        "en mars de l'année passée", "l'an passé en mars", "去年三月",
+    ),
+    MARCH_BEFORE_LAST: (
+        "in March of the year before last", "the year before last in March", "im März vorletzten Jahres",
+        "im März des vorletzten Jahres", "vorletztes Jahr im März", "en marzo del año antepasado",
+        "en mars de l'avant-dernière année", "前年三月", "前年的3月",
+    ),
+    MARCH_THIS_YEAR: (
+        "in March this year", "im März diesen Jahres", "im März dieses Jahres", "en marzo de este año",
+        "en mars de cette année", "今年三月",
+    ),
+    SUMMER_BEFORE_LAST: (
+        "in the summer before last", "the summer of the year before last", "im vorletzten Sommer",
+        "im Sommer vorletzten Jahres", "el verano antepasado", "l'avant-dernier été", "前年夏天",
+    ),
+    BEFORE_YESTERDAY: ("the day before yesterday", "vorgestern", "anteayer", "avant-hier", "前天"),
+    ON_25_MARCH_LAST_YEAR: (
+        "on 25 March last year", "on March 25th of last year", "am 25. März letzten Jahres",
+        "el 25 de marzo del año pasado",
+        "le 25 mars de l'année dernière", "去年3月25日",
+    ),
+    BEFORE_25_MARCH: (
+        "before 25 March", "before the 25th of March", "before March 25th", "before 25 March 2026", "vor dem 25. März",
+        "vor dem 25.3.", "vor dem 25.03.2026", "antes del 25 de marzo", "avant le 25 mars", "3月25日前", "3月25日之前",
+        "三月25号以前", "2026年3月25日前",
+    ),
+    SINCE_25_MARCH: (
+        "since 25 March", "since the 25th of March", "since March 25", "seit dem 25. März", "ab dem 25.03.",
+        "desde el 25 de marzo", "depuis le 25 mars", "3月25日以来", "自3月25日", "从3月25日起",
+    ),
+    BEFORE_MARCH: ("before March", "vor März", "antes de marzo", "avant mars", "三月前", "3月之前"),
+    SINCE_MARCH: ("since March", "seit März", "seit Anfang März", "desde marzo", "depuis mars", "三月以来", "从三月"),
+    AFTER_MARCH: ("after March", "nach März", "después de marzo", "tras marzo", "après mars", "三月之后"),
+    UNTIL_MARCH: ("until March", "bis März", "bis Ende März", "hasta marzo", "jusqu'en mars", "到三月为止"),
+    BEFORE_2020: ("before 2020", "vor 2020", "antes de 2020", "avant 2020", "2020年之前", "2020年以前"),
+    SINCE_LAST_YEAR: (
+        "since last year", "seit letztem Jahr", "desde el año pasado", "depuis l'année dernière", "自去年", "去年以来",
+    ),
+    BEFORE_LAST_SUMMER: (
+        "before last summer", "vor dem letzten Sommer", "vor letztem Sommer", "antes del verano pasado",
+        "avant l'été dernier",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "last"), [(said, *period) for period, sayings in RELATIVE.items() for said in sayings]
+)
+@pytest.mark.parametrize("question", ["{}", "({})?", "Wein, wine, vin, vino: {}!"])
+def test_a_time_by_its_distance_and_its_bounds(said: str, first: str, last: str, question: str) -> None:
+    period = spoken_period(question.format(said), today=TODAY)
+    assert period == (date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "in March next year", "next year in March", "on 25 March next year", "next week", "next summer", "next month",
+        "im März nächsten Jahres", "im Sommer des kommenden Jahres", "im nächsten März", "nächste Woche",
+        "am 25. März kommenden Jahres",
+        "en marzo del próximo año", "en marzo del año que viene", "en julio próximo", "la próxima semana",
+        "en mars de l'année prochaine", "en juillet prochain", "le 25 mars prochain", "la semaine prochaine",
+        "明年三月", "明年夏天", "后年3月25日", "下周", "下个月",
+    ],
+)  # fmt: skip
+def test_nothing_was_said_at_a_time_to_come(said: str) -> None:
+    assert spoken_period(f"Wein, wine, vin, vino: {said}?", today=TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "last"),
+    [
+        ("今年冬天", "2025-12-01", "2026-02-28"),
+        ("三月前后", "2026-03-01", "2026-03-31"),
+        ("三个月前", "2026-03-01", "2026-04-10"),
+        ("两天之前", "2026-06-17", "2026-06-19"),
+        ("25天前", "2026-05-25", "2026-05-27"),
+        ("vor 25 Tagen", "2026-05-25", "2026-05-27"),
+        ("before Christmas", "2025-12-10", "2026-01-02"),
+        ("on 25 December", "2025-12-25", "2025-12-25"),
+        ("从三月到五月", "2026-03-01", "2026-03-31"),
+    ],
+)
+def test_what_only_looks_like_a_bound(said: str, first: str, last: str) -> None:
+    assert spoken_period(said, today=TODAY) == (date.fromisoformat(first), date.fromisoformat(last))
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -175,6 +314,14 @@ def test_a_time_is_understood_in_other_languages(question: str, first: str, last
         "2000年前的埃及",
         "一百二十天前",
         "几十年前",
+        "the last day of the trip",
+        "un mois passé à Rome",
+        "网上月饼",
+        "日本周刊",
+        "am 29. Februar",
+        "Kapitel 1.2. über Wein",
+        "chapter 5 may help",
+        "3 mars bars",
     ],
 )
 def test_lengths_and_names_are_no_times(question: str) -> None:

@@ -98,6 +98,22 @@ def test_links_follow_a_renamed_document_and_keep_their_anchors_and_aliases(vaul
     assert {link.source for link in vault.backlinks("garden/year plan.md")} == set(renamed.followed)
 
 
+def test_relative_links_of_a_moved_document_lead_where_they_led(vault, put):
+    put(
+        {
+            "a.md": "[[./x/b]]",
+            "x/b.md": "[[../a|up]] ![[./c#^1]] [[./b]] [[../gone]] [[../a.png]]",
+            "x/c.md": "[[./b]]",
+            "z/c.md": "",
+        }
+    )
+    renamed = vault.rename("x/b.md", "y/z/b.md")
+    assert renamed.followed == ["a.md", "x/c.md", "y/z/b.md"]
+    assert text_of(vault, "y/z/b.md") == "[[a|up]] ![[x/c#^1]] [[./b]] [[../gone]] [[../a.png]]"
+    assert (text_of(vault, "a.md"), text_of(vault, "x/c.md")) == ("[[b]]", "[[b]]")
+    assert [link.target for link in vault.links_of(vault.read("y/z/b.md"))] == ["a.md", "x/c.md", "y/z/b.md", None]
+
+
 def test_a_renamed_link_names_folders_where_the_name_alone_is_another_documents(vault, put):
     put({"plan.md": "", "b/note.md": "", "a.md": "[[plan]]"})
     vault.rename("plan.md", "c/note.md")

@@ -66,6 +66,11 @@ def keys_of(link: Wikilink) -> tuple[str, str]:
     return fold(without_extension(link.target.rpartition("/")[2])), fold(link.target)
 
 
+def is_relative(link: Wikilink) -> bool:
+    """Whether a link begins in the folder of its document, as `[[./a]]` and `[[../a]]` do."""
+    return not {".", ".."}.isdisjoint(link.target.split("/"))
+
+
 def by_key(names: Iterable[Name]) -> dict[str, list[Name]]:
     """Names by their folded form."""
     found: dict[str, list[Name]] = {}
@@ -74,16 +79,41 @@ def by_key(names: Iterable[Name]) -> dict[str, list[Name]]:
     return found
 
 
-def resolve(link: Wikilink, names: Mapping[str, Sequence[Name]]) -> Resolution:
-    """The document of `link` among `names`, by their folded form; those of `keys_of(link)` are enough."""
+def resolve(link: Wikilink, names: Mapping[str, Sequence[Name]], *, source: str = "") -> Resolution:
+    """The document of `link` among `names`, by their folded form; those of `keys_of(link)` are enough.
+
+    source: the path of the document that holds the link, "" for none: a relative link begins in its folder.
+    """
     file_key, whole_key = keys_of(link)
-    paths = _of_files(link.target, [each.path for each in names.get(file_key, ()) if each.kind is NameKind.FILE])
+    files = [each.path for each in names.get(file_key, ()) if each.kind is NameKind.FILE]
+    if is_relative(link):
+        target = _from_folder(link.target, source)
+        paths = [] if target is None else _of_files(target, [path for path in files if _depth(path) == _depth(target)])
+        return Resolution(path=next(iter(paths), None), anchor=link.anchor, alias=link.alias, candidates=tuple(paths))
+    paths = _of_files(link.target, files)
     others = names.get(whole_key, ())
     if not paths:  # a file may be named "a.md.md"
         paths = [each.path for each in others if each.kind is NameKind.FILE]
     if not paths:
         paths = _of_others(link.target, others)
     return Resolution(path=paths[0] if paths else None, anchor=link.anchor, alias=link.alias, candidates=tuple(paths))
+
+
+def _from_folder(target: str, source: str) -> str | None:
+    """The path that a relative target means in the document `source`; None for one that leaves the vault."""
+    segments = _nfc(source).split("/")[:-1]
+    for segment in target.split("/"):
+        if segment == "..":
+            if not segments:
+                return None
+            segments.pop()
+        elif segment != ".":
+            segments.append(segment)
+    return "/".join(segments)
+
+
+def _depth(path: str) -> int:
+    return path.count("/")
 
 
 def _of_files(target: str, paths: Sequence[str]) -> list[str]:

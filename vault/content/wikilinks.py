@@ -12,6 +12,12 @@ from markdown_code import code_ranges
 _LONGEST = 1_000
 _LONGEST_KEY = 300
 _EXTENSION = re.compile(r"\.(?:md|markdown|txt)\Z", re.IGNORECASE)
+# What Obsidian embeds or opens beside documents.
+_OTHER_FILE = re.compile(
+    r"[^/.][^/]*\.(?:avif|bmp|gif|heic|jpe?g|png|svg|tiff?|webp|3gp|flac|m4a|mp3|oga|ogg|opus|wav|mkv|mov|mp4|ogv|webm|"
+    r"pdf|canvas|base|excalidraw)\Z",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +63,11 @@ def link_to(path: str) -> str | None:
 def fold(name: str) -> str:
     """`name` as names are compared without regard to case; of a long one the beginning: it is a key of indexes."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())[:_LONGEST_KEY]
+
+
+def names_other_file(link: Wikilink) -> bool:
+    """Whether a link that no document has for its name is to a picture, or to another file that is no document."""
+    return _OTHER_FILE.search(link.target) is not None
 
 
 def without_extension(name: str) -> str:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import IO, Any
 
 from portability.errors import BrokenImportError
-from sentences import say
+from sentences import say, together
 
 from .import_file import ImportFile
 from .imported import FailedItem, ImportedItem
@@ -28,18 +28,21 @@ def read_conversations(
     """What `read` makes of each conversation in these members; None stands for the file itself.
 
     deepest: levels of a member that is one conversation alone. What is no conversation, and what `read` does not
-    understand, is a FailedItem. A member that can't be read further is one, too, if others follow. Raises
-    BrokenImportError where it was the last one.
+    understand, is a FailedItem. A member that can't be read further, because its end was cut off, is one, too, behind
+    the conversations that are whole. Raises BrokenImportError where nothing at all could be read.
     """
+    read_before = 0
     for place, member in enumerate(members, 1):
+        number = 0
         try:
             with file.open(member) as stream:
                 for number, raw in enumerate(_items(stream, deepest=deepest), 1):
                     yield _read(raw, read, say("import_place_conversation", number=number, name=member or file.name))
         except BrokenImportError as error:
-            if place == len(members):
+            if place == len(members) and not (read_before or number):
                 raise
-            yield FailedItem(str(member), error.message)
+            yield FailedItem(member or file.name, together(error.message, say("import_whole_before", count=number)))
+        read_before += number
 
 
 def first_items(file: ImportFile, members: Sequence[str | None]) -> list[Mapping[str, Any]]:
@@ -48,7 +51,7 @@ def first_items(file: ImportFile, members: Sequence[str | None]) -> list[Mapping
     for member in members[:_ASKED]:
         with suppress(BrokenImportError), file.open(member) as stream:
             items = islice(json_items(stream), _ASKED) if _begins_array(stream) else ()
-            found += [each for each in items if isinstance(each, dict)]
+            found.extend(each for each in items if isinstance(each, dict))
     return found
 
 

@@ -156,6 +156,8 @@ def _bounded(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[
             bounded.begin_item()
             yield item
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
+        if bounded.was_cut_off:
+            raise BrokenImportError(say("import_ends_early", position=bounded.position)) from None
         broken = say("import_json_broken", position=bounded.position, why=_reason(error))
         raise BrokenImportError(broken) from None
 
@@ -227,10 +229,16 @@ class _BoundedStream:
         self._item_began = self._values = 0
         self._place = _Place()
         self._held = b""
+        self._has_ended = False
         self.position = 0
         """How many bytes were read."""
         self.refused = ""
         """Why the item is not read that comes next; `skip_item` goes on behind it."""
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether all was read, and brackets are still open."""
+        return self._has_ended and self._place.depth > 0
 
     def begin_item(self) -> None:
         self._item_began, self._values = self.position, 0
@@ -254,6 +262,7 @@ class _BoundedStream:
     def _next(self, size: int) -> bytes:
         content = self._stream.read(size)
         self.position += len(content)
+        self._has_ended = not content
         return content
 
     def _refuse(self, reason: str, content: bytes, before: _Place, *, start: int | None) -> bytes:

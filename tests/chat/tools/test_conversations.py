@@ -125,6 +125,18 @@ def test_3_5_what_is_no_list_of_conversations_is_an_error(garden: Conversation, 
     assert (told["success"], told["error"]["code"]) == (False, "agent_not_found")
 
 
+def test_both_names_of_the_agent_are_one_argument(garden: Conversation, call: Call) -> None:
+    assert garden
+    twice = call("list_conversations", pageId="nobody", agent="nobody")
+    assert twice == call("list_conversations", agent="nobody")
+    assert twice["error"]["code"] == "agent_not_found"
+    told = call("list_conversations", pageId="somebody", agent="nobody")["error"]
+    assert told == {
+        "code": "bad_request",
+        "message": "agent and pageId are names of the same argument: give one of them.",
+    }
+
+
 def test_4_2_a_foreign_conversation_reads_like_a_missing_one(
     garden: Conversation, talk: Talk, tools: ToolRegistry, context: Callable[..., ToolContext], call: Call
 ) -> None:

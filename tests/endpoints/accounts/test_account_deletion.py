@@ -472,7 +472,7 @@ def test_the_command_line_deletes_after_asking_and_compacts(
     assert run("users", "delete", "--email", ada.email, typed="n\n").exit_code == 1
     assert ada.get("/get_user_info").status_code == 200
     unknown = run("users", "delete", "--email", "nobody@example.org", "--yes")
-    assert (unknown.exit_code, unknown.output) == (1, "Error: There is no such user.\n")
+    assert (unknown.exit_code, unknown.output) == (3, "Error: There is no such user.\n")
     with held_data_folder(settings.data_dir):
         closed = run("users", "delete", "--email", eve.email, "--yes")
     assert closed.output == f"{eve.email} is closed. The running server erases what it had.\n"

@@ -227,7 +227,7 @@ def test_accounts_and_tokens_are_made_on_the_command_line(app: Flask, settings: 
     assert answer.json["user_email"] == "bob@example.org"
     backfilled = run(args=["data", "backfill", "--email", "bob@example.org"])
     assert (backfilled.exit_code, backfilled.output[:2]) == (0, "0 ")
-    assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 1
+    assert run(args=["data", "backfill", "--email", "nobody@example.org"]).exit_code == 3
 
 
 def test_what_people_call_themselves_forges_no_line_of_the_list_and_moves_no_cursor(app: Flask, ada: Person) -> None:
@@ -269,7 +269,7 @@ def test_the_command_line_lists_disables_and_enables_accounts(app: Flask, person
     assert app.test_client().get("/get_user_info", headers={"Authorization": f"Bearer {token}"}).status_code == 200
     last = run(args=["users", "disable", "--email", grace.email])
     assert (last.exit_code, "only administrator" in last.output) == (1, True)
-    assert run(args=["users", "disable", "--email", "nobody@example.org"]).exit_code == 1
+    assert run(args=["users", "disable", "--email", "nobody@example.org"]).exit_code == 3
 
 
 def test_the_command_line_lists_and_revokes_the_tokens_of_an_account(
@@ -299,7 +299,7 @@ def test_the_command_line_lists_and_revokes_the_tokens_of_an_account(
     assert run(ada.email, "--revoke-all").output == "API tokens revoked: 2.\n"
     assert ada.get("/api_tokens").json == []
     assert [each["name"] for each in bob.get("/api_tokens").json] == ["his"]
-    assert run("nobody@example.org").exit_code == 1
+    assert run("nobody@example.org").exit_code == 3
     acts = list_acts(database=app.extensions[EXTENSION].database, limit=9, act="token_revoked")
     assert sorted((act["subject"], act["details"]["name"]) for act in acts) == [
         (ada.email, "a"),

@@ -355,7 +355,7 @@ def test_the_operator_disconnects_an_account_from_the_provider(app: Flask, ada: 
     assert who(client) is None
     assert log_in(client, provider, "u1").headers["Location"] == "/oidc/link"
     assert run(args=["users", "disconnect", "--email", EMAIL]).output.endswith(": 0.\n")
-    assert run(args=["users", "disconnect", "--email", "nobody@example.org"]).exit_code == 1
+    assert run(args=["users", "disconnect", "--email", "nobody@example.org"]).exit_code == 3
     assert '"act":"identity_disconnected"' in run(args=["users", "audit", "--json", "--limit", "1"]).output
 
 

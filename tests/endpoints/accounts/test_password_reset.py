@@ -237,7 +237,7 @@ def test_the_command_line_sets_a_password_and_says_what_ended(app: Flask, ada: P
     assert app.test_client().post(link, json={"password": PASSWORD}).status_code == 404
     assert run(ada.email, PASSWORD).output.endswith("Sessions ended: 1. API tokens revoked: 1.\n")
     unknown = run("nobody@example.org", NEW)
-    assert (unknown.exit_code, unknown.output) == (1, "Error: There is no such user.\n")
+    assert (unknown.exit_code, unknown.output) == (3, "Error: There is no such user.\n")
     assert run(ada.email, "short").exit_code == 1
     not_text = app.test_cli_runner().invoke(
         args=["users", "password", "--email", ada.email, "--password-stdin"], input=b"nine \xff letters\n"

@@ -6,7 +6,10 @@ from typing import Any
 
 import orjson
 import pytest
+from flask import Flask
 
+from database.conversations.repository import change_settings
+from endpoints.http.scope import EXTENSION
 from language_models.testing import Call, ScriptedChatModel
 from tests.endpoints.conftest import Person, events_of, refused
 
@@ -42,6 +45,34 @@ def test_single_settings_change_and_the_others_stay(ada: Person) -> None:
     }
     assert patch(ada, conversation_id, model_overrides={"main": "cheap"}) == ada.get(address).json
     assert ada.get(address).json["model_overrides"] == {"main": "cheap"}
+
+
+def test_a_mistyped_tool_is_refused_with_what_was_meant_and_one_that_is_gone_may_stay(app: Flask, ada: Person) -> None:
+    conversation_id = ada.new_conversation()
+    put, path = f"/get_conversation_settings/{conversation_id}", f"/conversations/{conversation_id}/settings"
+
+    def refusals(tools: dict[str, bool]) -> list[str]:
+        answers = ada.put(put, json={"tools": tools}), ada.request("PATCH", path, json={"tools": tools})
+        assert [refused(answer) for answer in answers] == [(400, "bad_request")] * 2
+        return [answer.json["message"] for answer in answers]
+
+    meant = "tools: There is no tool “write_documents”. Did you mean “write_document”"
+    assert all(message.startswith(meant) for message in refusals({"read_file": True, "write_documents": True}))
+    assert refusals({"zzzzzzzz": False}) == ["tools: There is no tool “zzzzzzzz”."] * 2
+    assert ada.get(put).json == {}
+
+    scope: dict[str, Any] = {
+        "database": app.extensions[EXTENSION].database,
+        "user_email": ada.email,
+        "conversation_id": conversation_id,
+    }
+    change_settings(**scope, changes={"tools": {"of_a_package": True}})
+    assert patch(ada, conversation_id, tools={"of_a_package": False, "read_file": True})["tools"]["read_file"]
+    assert ada.put(put, json={"tools": {"of_a_package": True}, "tone": "dry"}).status_code == 200
+    assert refusals({"of_a_packagf": True})[0] == "tools: There is no tool “of_a_packagf”."
+    assert ada.put(put, json={"tone": "dry"}).status_code == 200
+    assert len(refusals({"of_a_package": True})) == 2
+    assert patch(ada, conversation_id, tools={"read_page": True})["tools"] == {"read_document": True}
 
 
 def test_another_tab_is_told_the_settings_once(ada: Person) -> None:

@@ -183,8 +183,61 @@ def test_a_file_that_breaks_off_gives_what_came_before(source, tmp_path):
         with ImportFile(path) as opened:
             items = importer_named(source).conversations(opened)
             importer_named(source).recognises(opened)
-            with pytest.raises(BrokenImportError):
-                check_all(items)
+            try:
+                found = list(items)
+            except BrokenImportError:
+                continue
+            check_all(found)
+            assert isinstance(found[-1], FailedItem)
+            assert found[-1].item == "cut.json"
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("chatgpt", [{**CHATGPT[0], "id": str(number), "conversation_id": str(number)} for number in range(3)]),
+        ("claude", [{**CLAUDE[0], "uuid": str(number)} for number in range(3)]),
+        ("open_webui", [{**OPEN_WEBUI[0], "id": str(number)} for number in range(3)]),
+        ("librechat", [{**LIBRECHAT, "conversationId": str(number)} for number in range(3)]),
+        ("zk_chat", {str(number): ZK_CHAT["s"] for number in range(3)}),
+    ],
+)
+@pytest.mark.parametrize("whole", [1, 2])
+def test_of_a_file_that_was_cut_off_the_whole_conversations_come_in_and_the_report_says_so(
+    source, value, whole, tmp_path, read
+):
+    content = json.dumps(value)
+    size = len(json.dumps(value[:whole] if isinstance(value, list) else dict([*value.items()][:whole])))
+    path = tmp_path / ("chat_sessions.json" if source == "zk_chat" else "conversations.json")
+    path.write_text(content[: size + 30], encoding="utf-8")
+
+    recognised, [*conversations, failure] = read(path)
+    assert (recognised, [type(each) for each in conversations]) == (source, [ImportedConversation] * whole)
+    assert failure.item == path.name
+    assert failure.reason.startswith(f"The file ends in the middle, at byte {size + 30:,}: its end was cut off.")
+    before = "1 conversation before that place was" if whole == 1 else "2 conversations before that place were"
+    assert failure.reason.endswith(f"{before} read.")
+
+
+def test_a_member_that_was_cut_off_leaves_the_projects_of_its_zip(tmp_path, read):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CLAUDE)[:-1] + ', {"uuid": "x", "na')
+        archive.writestr("projects.json", json.dumps([{"uuid": "p", "name": "Garden", "docs": []}]))
+    found = read(path)[1]
+    assert [type(each) for each in found] == [*[ImportedConversation] * len(CLAUDE), FailedItem, ImportedWorkspace]
+    assert found[len(CLAUDE)].item == "conversations.json"
+
+
+def test_a_zip_that_was_cut_off_says_what_to_do(tmp_path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CHATGPT))
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(
+        BrokenImportError, match=r"^export\.zip is a damaged ZIP file, or a part of one\. Download or copy"
+    ):
+        ImportFile(path)
 
 
 @pytest.mark.parametrize("source", ["chatgpt", "claude", "open_webui"])

@@ -321,6 +321,25 @@ def test_nothing_imported_is_no_success_and_what_came_before_a_break_stays(datab
     assert len(get_conversations_for_user(database=database, user_email=ADA)) == which.imported
 
 
+def test_a_file_that_breaks_off_is_counted_up_to_there_and_refused_where_nothing_is_whole(
+    database, runner, source, added
+):
+    def state_of(which):
+        runner.run_until_idle()
+        return get_import(database=database, user_email=ADA, import_id=which.import_id)
+
+    source.items = [conversation("c"), conversation("d"), BrokenImportError("The JSON breaks off.")]
+    which = state_of(added(state="counting"))
+    assert (which.state, which.conversations, which.messages, which.error) == ("ready", 2, 4, "")
+    change_state(database=database, user_email=ADA, import_id=which.import_id, state="running", among=["ready"])
+    which = state_of(which)
+    assert (which.state, which.imported, which.error) == ("failed", 2, "The JSON breaks off.")
+
+    source.items = source.items[2:]
+    which = state_of(added(state="counting"))
+    assert (which.state, which.error) == ("failed", "The JSON breaks off.")
+
+
 def test_documents_go_where_they_are_told_to_and_are_reported_elsewhere(database, imported):
     which = imported(conversation("c"), ImportedDocument("d", "Project", "Notes.md", "text"))
     assert counts(which) == ("done", 1, 0, 0, 1)

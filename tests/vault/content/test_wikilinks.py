@@ -11,6 +11,7 @@ import pytest
 from vault.content.markdown import parsed
 from vault.content.resolution import Resolution, by_key, names_of, resolve
 from vault.content.wikilinks import find_wikilinks, parse_wikilink
+from vault.documents import graph_of
 
 FILES = {
     "note.md": "# Note",
@@ -66,6 +67,44 @@ def test_a_link_leads_where_the_table_says(link, path):
     assert resolved([link], FILES)[0].path == path
 
 
+@pytest.mark.parametrize(
+    ("link", "source", "path"),
+    [
+        ("[[./note]]", "", "note.md"),
+        ("[[./note]]", "garden/plan.md", None),
+        ("[[../note]]", "garden/plan.md", "note.md"),
+        ("[[../NOTE.md#part|x]]", "garden/plan.md", "note.md"),
+        ("[[../../note]]", "garden/plan.md", None),
+        ("[[../../../note]]", "garden/beds/roses.md", None),
+        ("[[./beds/roses]]", "garden/plan.md", "garden/beds/roses.md"),
+        ("[[../beds/./roses]]", "garden/x/plan.md", "garden/beds/roses.md"),
+        ("[[../../note]]", "garden/beds/roses.md", "note.md"),
+        ("[[./roses]]", "plan.md", None),
+        ("[[..]]", "garden/plan.md", None),
+        ("[[./]]", "garden/plan.md", None),
+        ("[[../the title]]", "garden/plan.md", None),
+    ],
+)
+def test_a_relative_link_begins_in_the_folder_of_its_document(link, source, path):
+    assert resolved([link], FILES, source=source)[0].path == path
+
+
+def test_links_of_a_vault_are_relative_to_their_documents(vault, put):
+    put({"a.md": "", "x/a.md": "", "x/y/b.md": "[[../a]] [[../../a]] [[./a]]"})
+    assert [link.target for link in vault.links_of(vault.read("x/y/b.md"))] == ["x/a.md", "a.md", None]
+    assert [link.wikilink for link in vault.backlinks("a.md")] == ["[[../../a]]"]
+    assert [link.wikilink for link in graph_of(vault).broken] == ["[[./a]]"]
+
+
+def test_pictures_and_other_files_are_no_broken_links(vault, put):
+    files = "![[picture.png]] ![[x/Scan 1.JPG|300]] [[../paper.pdf#page=3]] [[./voice.m4a]] ![[plan.canvas]]"
+    put({"a.md": f"{files} [[gone]] [[2.5]] [[.png]] [[shot.png.md]] [[kept.png]]", "kept.png.md": ""})
+    links = vault.links_of(vault.read("a.md"))
+    shown = [("[[gone]]", None), ("[[2.5]]", None), ("[[.png]]", None), ("[[shot.png.md]]", None)]
+    assert [(link.wikilink, link.target) for link in links] == [*shown, ("[[kept.png]]", "kept.png.md")]
+    assert [link.wikilink for link in graph_of(vault).broken] == [wikilink for wikilink, _ in shown]
+
+
 @pytest.mark.contract
 def test_a_vault_resolves_by_the_same_rules(vault, put):
     put(FILES)
@@ -81,12 +120,12 @@ def test_a_vault_resolves_by_the_same_rules(vault, put):
     assert vault.resolve_many(links) == resolved(links, FILES)
 
 
-def resolved(links, files):
+def resolved(links, files, source=""):
     """What links lead to in a vault of these files, without a store."""
     documents = [parsed(path, text.encode(), modified_ns=0) for path, text in files.items()]
     names = by_key(name for document in documents for name in names_of(document))
     parsed_links = [parse_wikilink(link) for link in links]
-    return [Resolution() if link is None else resolve(link, names) for link in parsed_links]
+    return [Resolution() if link is None else resolve(link, names, source=source) for link in parsed_links]
 
 
 def test_anchor_and_alias_are_kept(vault, put):

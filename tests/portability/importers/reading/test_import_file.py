@@ -244,8 +244,14 @@ def test_an_item_that_is_skipped_and_never_ends_is_an_error():
             items(broken, largest=1_000, deepest=5)
 
 
+@pytest.mark.parametrize("cut", [b"[1, 2", b'["a', b'["]', b"[tru", b'[{"a": [1], "b', b"[" * 30])
+def test_json_without_its_end_was_cut_off(cut):
+    with pytest.raises(BrokenImportError, match=f"^The file ends in the middle, at byte {len(cut)}: "):
+        list(json_items(io.BytesIO(cut)))
+
+
 @pytest.mark.parametrize(
-    "broken", [b"", b"[1, 2", b"[NaN]", b"[1] x", b"[" + b"9" * 5_000 + b"]", b"[1e" + b"9" * 30 + b"]", b'["a']
+    "broken", [b"", b"[NaN]", b"[1] x", b"[1] [", b"[" + b"9" * 5_000 + b"]", b"[1e" + b"9" * 30 + b"]"]
 )
 def test_broken_json_says_where_it_breaks_off(broken):
     with pytest.raises(BrokenImportError, match="can't be read beyond byte"):

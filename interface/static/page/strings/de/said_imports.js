@@ -31,6 +31,8 @@ export const importWords = {
   import_part_unreadable: 'Ein Teil des JSON lässt sich nicht lesen.',
   import_part_endless: 'Ein Teil des JSON lässt sich nicht lesen und endet nicht.',
   import_json_broken: ({ position, why }) => `Das JSON lässt sich ab Byte ${number(position)} nicht lesen: ${why}`,
+  import_ends_early: ({ position }) => `Die Datei endet mittendrin, bei Byte ${number(position)}: Ihr Ende wurde abgeschnitten. Lade oder kopiere sie noch einmal und importiere sie: Was schon hier ist, kommt nicht doppelt.`,
+  import_whole_before: ({ count }) => `Unterhaltungen, die vor dieser Stelle gelesen wurden: ${number(count)}.`,
   import_member_too_long: ({ name, most }) => `${name} hat mehr als ${number(most)} Bytes.`,
   import_member_missing: ({ name, member }) => `${name} enthält keine Datei ${member}.`,
   import_not_one_file: ({ name }) => `${name} ist keine einzelne Datei.`,

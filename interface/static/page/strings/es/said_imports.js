@@ -31,6 +31,8 @@ export const importWords = {
   import_part_unreadable: 'Una parte del JSON no se puede leer.',
   import_part_endless: 'Una parte del JSON no se puede leer y no termina.',
   import_json_broken: ({ position, why }) => `El JSON no se puede leer a partir del byte ${number(position)}: ${why}`,
+  import_ends_early: ({ position }) => `El archivo termina a la mitad, en el byte ${number(position)}: le falta el final. Descárgalo o cópialo de nuevo e impórtalo: lo que ya está aquí no se repite.`,
+  import_whole_before: ({ count }) => `Conversaciones leídas antes de ese punto: ${number(count)}.`,
   import_member_too_long: ({ name, most }) => `${name} tiene más de ${number(most)} bytes.`,
   import_member_missing: ({ name, member }) => `${name} no contiene el archivo ${member}.`,
   import_not_one_file: ({ name }) => `${name} no es un solo archivo.`,

@@ -31,6 +31,8 @@ export const importWords = {
   import_part_unreadable: 'JSON 的一部分无法读取。',
   import_part_endless: 'JSON 的一部分无法读取，而且没有结尾。',
   import_json_broken: ({ position, why }) => `JSON 从第 ${number(position)} 字节起无法读取：${why}`,
+  import_ends_early: ({ position }) => `文件在中间（第 ${number(position)} 字节处）就结束了：结尾被截断。请重新下载或复制后再导入：已有的内容不会重复。`,
+  import_whole_before: ({ count }) => `在此之前读取的对话：${number(count)} 个。`,
   import_member_too_long: ({ name, most }) => `${name} 超过 ${number(most)} 字节。`,
   import_member_missing: ({ name, member }) => `${name} 中没有文件 ${member}。`,
   import_not_one_file: ({ name }) => `${name} 不是单个文件。`,
