@@ -25,6 +25,7 @@ from database.engine.errors import (
     ThreadNotFoundError,
 )
 from database.history.threads import thread_totals
+from database.imports.origins import Origin, origin_of, origins_of_messages
 from database.timeline.exporting import (
     ActivityPage,
     ChosenActivity,
@@ -136,7 +137,8 @@ def export(
     if fmt == "json" and is_whole and heading.conversation is not None:
         conversation_id = heading.conversation.conversation_id
         names = aliases_of(database=database, user_email=user_email, conversation_id=conversation_id)
-        heading = replace(heading, aliases=names.get(conversation_id, ()))
+        origin = origin_of(database=database, user_email=user_email, conversation_id=conversation_id)
+        heading = replace(heading, aliases=names.get(conversation_id, ()), origin=origin)
     told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=fmt == "json")
     entries = _entries(source, _outline(source, by_section=recipe is not None and fmt != "json"))
@@ -160,19 +162,20 @@ def whole_conversation(
     recipes: RecipeRegistry,
     files_in: str = "",
     aliases: Sequence[str] = (),
+    origin: Origin | None = None,
     words: PageWords = ENGLISH,
 ) -> Iterator[Mapping[str, bytes]]:
     """A whole conversation in all of `FORMATS`, piece by piece: the next piece of each format, by its name.
 
-    The store is read once for all of them. files_in, aliases, words: see `Heading`. Raises ConversationNotFoundError,
-    also after the first pieces.
+    The store is read once for all of them. files_in, aliases, origin, words: see `Heading`.
+    Raises ConversationNotFoundError, also after the first pieces.
     """
     selection = Selection(user_email=user_email, conversation_id=conversation_id, **_kinds(INCLUDED))
     chosen = choose_activities(selection, database=database)
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=True)
     if heading.conversation is None:
         raise ConversationNotFoundError
-    heading = replace(heading, files_in=files_in, aliases=aliases, words=words)
+    heading = replace(heading, files_in=files_in, aliases=aliases, origin=origin, words=words)
     source = _Source(
         database=database, recipes=recipes, selection=selection, chosen=chosen, heading=heading, has_totals=True
     )
@@ -333,23 +336,41 @@ def _entries(source: _Source, places: Iterator[OutlinePlace]) -> Iterator[Entry]
         counted = [seq for thread_id in begun for seq in members[thread_id]]
         totals = thread_totals(database=source.database, user_email=source.selection.user_email, seqs=counted)
         found = {activity.seq: activity for activity in page.activities}
+        origins = _origins(source, page)
         for each, seq in zip(some, seqs, strict=True):
             if activity := found.get(seq):
                 has_parent = source.chosen[each.place].parent in parents
-                entry = _entry(activity, each, page, source.recipes, has_parent=has_parent)
+                entry = _entry(activity, each, page, source.recipes, has_parent=has_parent, origins=origins)
                 is_root = activity.activity_id in roots
                 yield replace(entry, totals=totals.get(activity.thread_id or "")) if is_root else entry
 
 
+def _origins(source: _Source, page: ActivityPage) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What another program calls the messages of a page, from which the conversation came; nothing where it did not."""
+    conversation = source.heading.conversation
+    if source.heading.origin is None or conversation is None:
+        return {}
+    own: dict[str, Any] = {"database": source.database, "conversation_id": conversation.conversation_id}
+    return origins_of_messages(**own, message_ids=list(page.messages))
+
+
 def _entry(
-    activity: Activity, place: OutlinePlace, page: ActivityPage, recipes: RecipeRegistry, *, has_parent: bool
+    activity: Activity,
+    place: OutlinePlace,
+    page: ActivityPage,
+    recipes: RecipeRegistry,
+    *,
+    has_parent: bool,
+    origins: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> Entry:
     row = page.messages.get(activity.activity_id)
     message = None
     if row is not None:
         edits, variants = page.edits.get(row.message_id, []), page.variants.get(row.message_id, [])
         question = row.in_answer_to if row.in_answer_to in page.questions else None
-        message = ExportedMessage(row=row, in_answer_to=question, edits=edits, variants=variants, hashes=page.hashes)
+        said: dict[str, Any] = {"edits": edits, "variants": variants, "hashes": page.hashes}
+        said["origins"] = origins.get(row.message_id, ())
+        message = ExportedMessage(row=row, in_answer_to=question, **said)
     return Entry(
         activity=activity,
         position=place.place + 1,

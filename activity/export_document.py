@@ -13,6 +13,7 @@ from activity.recipes.formatting import ExportBlock, one_line
 from database.activities.reading import Activity
 from database.conversations.conversation import ConversationRow
 from database.history.threads import ThreadTotals
+from database.imports.origins import Origin
 from database.messages.message import MessageRow
 from database.timeline.exporting import ExportedThread
 
@@ -46,7 +47,8 @@ class Heading:
     called. is_whole: the document holds all messages of the conversation. summarised: how many of them the running
     summary tells of. files_in: the folder of the files of messages, as a relative path with "/" behind it; "" where
     they are not beside the document. agent: the slug of the one that answers in `conversation`. aliases: the names that
-    `conversation` had elsewhere. words: of a page.
+    `conversation` had elsewhere. origin: what another program calls `conversation`, from which it came; None where
+    that is not told. words: of a page.
     """
 
     conversation: ConversationRow | None
@@ -60,6 +62,7 @@ class Heading:
     files_in: str = ""
     agent: str | None = None
     aliases: Sequence[str] = ()
+    origin: Origin | None = None
     words: PageWords = ENGLISH
 
     @property
@@ -90,7 +93,7 @@ class ExportedMessage:
     """A message with its earlier texts and its variants, as `MessagePage` has them.
 
     in_answer_to: the question that it answers; None for a question, and where that is deleted. hashes: the SHA-256 of
-    files, by their ids.
+    files, by their ids. origins: what the other program calls its versions, from which the conversation came.
     """
 
     row: MessageRow
@@ -98,6 +101,7 @@ class ExportedMessage:
     edits: Sequence[Mapping[str, Any]]
     variants: Sequence[Mapping[str, Any]]
     hashes: Mapping[str, str]
+    origins: Sequence[Mapping[str, Any]] = ()
 
     @property
     def file_ids(self) -> set[str]:

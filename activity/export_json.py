@@ -11,6 +11,7 @@ from activity.recipes.formatting import words_in
 from database.conversations.conversation import ConversationRow
 from database.conversations.repository import FIELD as PINNED_CLAIMS
 from database.engine.clock import now_iso
+from database.imports.origins import origin_fields
 from database.timeline.exporting import ExportedThread
 
 from .export_document import Entry, ExportedMessage, Heading, name_of
@@ -79,6 +80,7 @@ def _conversation(row: ConversationRow, heading: Heading) -> dict[str, Any]:
         fields |= {"running_summary": row.running_summary, "summarised_messages": heading.summarised}
         fields |= {PINNED_CLAIMS: row.memory.get(PINNED_CLAIMS, []), "agent_slug": heading.agent}
         fields["aliases"] = list(heading.aliases)
+        fields["origin"] = None if heading.origin is None else origin_fields(heading.origin)
     return fields
 
 
@@ -129,6 +131,8 @@ def _message(message: ExportedMessage, heading: Heading) -> dict[str, Any]:
     if heading.is_whole:
         # Only there all that they name is in the file.
         fields |= {name: getattr(message.row, name) for name in _OF_A_BRANCH} | {"in_answer_to": message.in_answer_to}
+    if message.origins:
+        fields["origins"] = list(message.origins)
     return fields | {
         "parts": _parts(message.row.parts, message.hashes),
         "variants": [{**each, "parts": _parts(each["parts"], message.hashes)} for each in message.variants],

@@ -25,6 +25,7 @@ from database.conversations.overview import KeptConversation, all_conversations,
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import ConversationNotFoundError
+from database.imports.origins import Origin, origins_beside, origins_of
 from database.library import PRESETS, PROMPTS
 from database.workspaces.repository import domains_with_workspaces, load_workspaces
 from truth_management_system import ActionResult
@@ -36,7 +37,9 @@ from version import program
 from .account_index import IndexedConversation, render_index
 from .archived_files import ATTACHMENTS, ArchivedFile, packed, pieces_of
 
-FORMAT, SCHEMA = "anaphora-account", 1
+FORMAT, SCHEMA = "anaphora-account", 2
+KNOWN_SCHEMAS = (1, SCHEMA)
+"""Those that are imported. Schema 1 does not say what came from other programs."""
 MANIFEST, SETTINGS, MEMORIES = "manifest.json", "settings.json", "memories/memories.json"
 CONVERSATIONS, DOCUMENTS = "conversations/", "documents/"
 _EXTENSIONS = {"html": "html", "markdown": "md", "json": "json"}
@@ -118,7 +121,8 @@ def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
             CONVERSATIONS: "Each conversation as a page (.html), as Markdown (.md) and as JSON (.json).",
             "memories/": "All memories as JSON and as Markdown.",
             DOCUMENTS: "The documents as they are.",
-            SETTINGS: "What you told about yourself, agents, presets, prompts, folders, tool servers without keys.",
+            SETTINGS: "What you told about yourself, agents, presets, prompts, folders, tool servers without keys, and "
+            "what other programs call the documents and folders that came from them.",
             ATTACHMENTS: "The files of messages. Pages, SVG and XML have .txt behind their names, and open as text.",
         },
     }
@@ -128,12 +132,13 @@ def _conversations(
     source: AccountSource, listed: list[IndexedConversation], *, total: int, progress: Progress
 ) -> Iterator[ArchivedFile]:
     own: dict[str, Any] = {"database": source.database, "user_email": source.user_email}
-    aliases, found = aliases_of(**own), all_conversations(**own)
+    aliases, origins, found = aliases_of(**own), origins_of(**own), all_conversations(**own)
     for done, conversation in enumerate(found, 1):
         with ExitStack() as written:
             try:
                 drafts = {fmt: written.enter_context(_draft()) for fmt in _EXTENSIONS}
-                _write(source, conversation, drafts, aliases=aliases.get(conversation.conversation_id, ()))
+                name = conversation.conversation_id
+                _write(source, conversation, drafts, aliases=aliases.get(name, ()), origin=origins.get(name))
             except ConversationNotFoundError:
                 continue
             stem = f"{CONVERSATIONS}{conversation.friendly_id or conversation.conversation_id.rpartition('_')[2]}"
@@ -149,11 +154,16 @@ def _draft() -> IO[bytes]:
 
 
 def _write(
-    source: AccountSource, conversation: KeptConversation, drafts: Mapping[str, IO[bytes]], *, aliases: Sequence[str]
+    source: AccountSource,
+    conversation: KeptConversation,
+    drafts: Mapping[str, IO[bytes]],
+    *,
+    aliases: Sequence[str],
+    origin: Origin | None,
 ) -> None:
-    """Write a conversation in each form. aliases: the names that it had elsewhere. Raises ConversationNotFoundError."""
+    """Write a conversation in each form. aliases, origin: see `Heading`. Raises ConversationNotFoundError."""
     own: dict[str, Any] = {"database": source.database, "recipes": source.recipes, "files_in": f"../{ATTACHMENTS}"}
-    own |= {"aliases": aliases, "words": source.words}
+    own |= {"aliases": aliases, "origin": origin, "words": source.words}
     for pieces in whole_conversation(source.user_email, conversation.conversation_id, **own):
         for fmt, piece in pieces.items():
             drafts[fmt].write(piece)
@@ -198,6 +208,7 @@ def _settings(source: AccountSource, user: UserRow) -> dict[str, Any]:
         "agents": [{name: getattr(agent, name) for name in of_an_agent} for agent in list_agents(**own)],
         "presets": [{"name": each.name, "content": each.content} for each in PRESETS.items(**own)],
         "prompts": [{"name": each.name, "content": each.content} for each in PROMPTS.items(**own)],
+        "origins": origins_beside(**own),
         "workspaces": list(chain.from_iterable(load_workspaces(**own, domain=domain) for domain in domains)),
         "tool_servers": list(source.tool_servers),
     }

@@ -30,6 +30,7 @@ from database.engine.errors import ConflictError, ConversationNotFoundError, Fri
 from database.history.attachments import attachments_by_id
 from database.history.summary import Unsummarised
 from database.imports.importing import store_conversation
+from database.imports.origins import Origin, origin_fields, origin_of, origins_of_messages, store_origins
 from database.messages.parts import is_file
 from database.messages.unkept import is_unkept
 from database.turns.answers import add_answer
@@ -38,6 +39,7 @@ from database.turns.turns import accept_turn, finish_turn
 from portability.archived_files import place_of
 from portability.bundles import Bundle, files_beside, keep_file, save_bundle
 from portability.errors import BrokenBundleError
+from portability.importers.origins import tidy_origin, tidy_origins
 from portability.scratch import remove_abandoned, scratch_folder
 
 _IN_COLUMNS = {
@@ -52,6 +54,7 @@ _IN_COLUMNS = {
     "conversation_friendly_id",
     "summarised_messages",
     "summarised_ordinal",
+    "origin",
 }
 _SCRATCH = "anaphora-bundle-"
 
@@ -231,15 +234,32 @@ def save_history(history: History, folder: Path) -> Path:
     for place, original in _files(history, {str(part.get("attachment_id")) for part in parts}):
         keep_file(original, folder / place)
     own = {"settings": metadata["conversation_settings"], "flag": metadata["flag"], "tags": metadata["tags"]}
+    memory = history.memory() | own | {"summarised_messages": summarised}
+    memory |= _name_origins(history, kept)
     return save_bundle(
         folder,
         conversation_id=metadata["conversation_id"],
         user_id=metadata["user_id"],
         domain=metadata["domain"],
         # A bundle's messages are numbered from 1 without gaps.
-        memory=history.memory() | own | {"summarised_messages": summarised},
+        memory=memory,
         messages=kept,
     )
+
+
+def _name_origins(history: History, messages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Let messages say what another program calls them, from which they came; what the conversation is there."""
+    metadata, database = history.metadata(), history.own_database
+    own: dict[str, Any] = {"database": database, "conversation_id": metadata["conversation_id"]}
+    origin = origin_of(**own, user_email=metadata["user_id"])
+    if origin is None:
+        return {}
+    # A bundle has one text of each answer.
+    found = origins_of_messages(**own, message_ids=[each["message_id"] for each in messages], shown_alone=True)
+    for each in messages:
+        if each["message_id"] in found:
+            each["origins"] = [{**one, "variant": 1} for one in found[each["message_id"]]]
+    return {"origin": origin_fields(origin)}
 
 
 def _files(history: History, file_ids: Collection[str]) -> Iterator[tuple[str, Path]]:
@@ -264,6 +284,8 @@ def _store(bundle: Bundle, *, database: Database) -> None:
         {**message, "status": "interrupted"} if message.get("status") == "streaming" else message
         for message in bundle.messages
     ]
+    origin = tidy_origin(memory.get("origin"))
+    said = [{**each, "origins": tidy_origins(each.get("origins"))} for each in imported]
     try:
         store_conversation(
             imported,
@@ -284,6 +306,9 @@ def _store(bundle: Bundle, *, database: Database) -> None:
             created_at=created_at,
             updated_at=memory.get("last_updated") or created_at,
         )
+        if origin is not None:
+            own = {"user_email": bundle.user_id, "conversation_id": bundle.conversation_id}
+            database.write(lambda connection: store_origins(connection, Origin(**origin), said, **own))
     except (ConflictError, InvalidChangeError, UnicodeError) as error:
         raise BrokenBundleError(f"The bundle of {bundle.conversation_id} can't be stored: {error}") from error
 

@@ -78,6 +78,11 @@ class History:
         return self._database
 
     @property
+    def own_database(self) -> Database:
+        """The database that has the messages: for a bundle, one of its own."""
+        return self._database
+
+    @property
     def bundle_folder(self) -> str:
         """Where the conversation's bundle would be."""
         return f"{self._database.folder}/bundles/{self._row.conversation_id}"  # a path would take twelve calls

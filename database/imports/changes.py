@@ -44,9 +44,15 @@ TARGETS = "targets"
 CITED = "cited"
 """The kind of a note of the references that an import added to the report of a message that was here already."""
 STATE = "state"
-"""The kind of a note of what an export says of a conversation beside its title; see `state_brought`."""
-_STATE_SAID = {"flag": "none", "archived": 0, "updated_at": ""}
-_NO_CHANGES = {LINK, TARGETS, STATE}
+"""The kind of a note of what an export says of a conversation; see `state_brought`."""
+SAME = "same"
+"""The kind of a note of which thing of here a thing of an export is, by its id there; see `origins`."""
+DOCUMENT, WORKSPACE = "document", "workspace"
+DOCUMENT_ORIGIN, WORKSPACE_ORIGIN = "document_origin", "workspace_origin"
+ORIGINS_BESIDE = (DOCUMENT_ORIGIN, WORKSPACE_ORIGIN)
+"""The kinds of notes of what documents and workspaces of an archive came from, by their sources; see `origins`."""
+_STATE_SAID = {"title": "", "flag": "none", "archived": 0, "updated_at": ""}
+_NO_CHANGES = {LINK, TARGETS, STATE, SAME}
 CHANGED_SINCE = say("import_changed_since")
 _AT_ONCE = 500
 _SAID = ("text", "status", "chosen_variant", "edited_at")
@@ -63,8 +69,15 @@ def _variant(thing_id: str) -> Where:
 
 
 def _identity(thing_id: str) -> Where:
-    message_id, _, number = thing_id.partition(" ")
-    return imported_messages, (_im.message_id == message_id) & (_im.number == int(number))
+    message_id, number, *source_id = thing_id.split(" ", 2)
+    these = (_im.message_id == message_id) & (_im.number == int(number))
+    return imported_messages, these & (_im.source_id == source_id[0]) if source_id else these
+
+
+def _said(thing_id: str) -> Where:
+    """What exports of ours said of a version, which they call by its id here."""
+    table, these = _identity(thing_id)
+    return table, these & _im.source_id.in_([thing_id.partition(" ")[0], thing_id])
 
 
 def _tag(thing_id: str) -> Where:
@@ -79,9 +92,11 @@ _ROWS: Mapping[str, Callable[[str], Where]] = {
     "variant": _variant,
     "edit": lambda thing_id: (message_edits, message_edits.c.edit_id == int(thing_id.partition(" ")[2])),
     "identity": _identity,
+    "said": _said,
     "tag": _tag,
 }
-"""Where the rows of each kind lie; "source" and "identity" say what a conversation or a message is at its source.
+"""Where the rows of each kind lie; "source" and "identity" say what a conversation or a message is at its source, and
+"said" what an export of ours said of it.
 
 Beside these there are "first_variant", of a message that was never made again before, "parts", of one version of a
 message, and "activity". What belongs to no conversation is taken back in `portability.imports.taking_back`.
@@ -161,11 +176,18 @@ class BroughtBy:
     source: str
 
 
-def note_conversation(notes: Notes, *, source: str, columns: Mapping[str, Any], tags: Iterable[str]) -> None:
-    """Note a conversation of an export that is new here."""
-    which = {"user_email": notes.user_email, "source": source, "source_id": notes.conversation_id}
-    brought = {"conversation_id": notes.conversation_id, "import_id": notes.import_id, "digest": ""}
-    notes.connection.execute(insert(imported_conversations).values({**which, **brought, "title": columns["title"]}))
+def note_conversation(
+    notes: Notes,
+    *,
+    source: str,
+    columns: Mapping[str, Any],
+    tags: Iterable[str],
+    origin: Mapping[str, str] | None = None,
+) -> None:
+    """Note a conversation of an export that is new here. origin: what it is at another source, in place of `source`."""
+    which = {"source": source, "source_id": notes.conversation_id, "title": columns["title"], "digest": ""}
+    brought = {"conversation_id": notes.conversation_id, "import_id": notes.import_id, "user_email": notes.user_email}
+    notes.connection.execute(insert(imported_conversations).values({**which, **(origin or {}), **brought}))
     note_state(notes, columns, tags)
 
 
@@ -180,7 +202,7 @@ def note_state(notes: Notes, columns: Mapping[str, Any], tags: Iterable[str]) ->
 
 
 def state_brought(connection: Connection, conversation_id: str) -> Mapping[str, Any] | None:
-    """What the export that came in last says of a conversation: flag, archived, updated_at; and the tags it had here.
+    """What the export that came in last says of a conversation: title, flag, archived, updated_at; its tags of here.
 
     None for one that no import brought, or one from before this was noted.
     """
@@ -247,7 +269,8 @@ def noted_beside(*, database: Database, import_id: str, kinds: Sequence[str]) ->
 def brought_before(*, database: Database, user_email: str, import_id: str, kind: str, digest: str) -> str | None:
     """What an earlier import of the same source has brought of this kind and digest, as it was called then.
 
-    None for what none has brought. The person may have changed it since.
+    None for what none has brought. The person may have changed it since. What an archive says that the same source has
+    brought before counts, too.
     """
     source = select(imports.c.source).where(imports.c.import_id == import_id).scalar_subquery()
     query = (
@@ -262,8 +285,15 @@ def brought_before(*, database: Database, user_email: str, import_id: str, kind:
         )
         .limit(1)
     )
+    moved = select(_c.became).where(
+        _c.user_email == user_email, _c.kind == f"{kind}_origin", _c.thing_id == source + " " + digest
+    )
     with database.reading() as connection:
-        return connection.execute(query).scalar()
+        found = connection.execute(query).scalar()
+        if found is not None:
+            return str(found)
+        became = connection.execute(moved.limit(1)).scalar()
+        return None if became is None else str(became["path"])
 
 
 def _parts_now(connection: Connection, message_id: str, number: int) -> list[dict[str, Any]]:

@@ -5,11 +5,14 @@ Bundles have no earlier texts: of them, one is taken over that was edited after 
 brought it. What the report of a message has in the export alone is added. Title, tags, flag and whether it is archived
 are taken over where they are as an import left them. Where the person went on here, what the export has new begins a
 branch, and the active path stays.
+
+A conversation that is not here by its id, but came from another program, is the one here that came from there, too. Its
+messages are known by what that program calls them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +23,7 @@ from database.activities.renaming import ids_in_use
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
+from database.conversations.friendly_ids import add_alias
 from database.conversations.repository import read_live
 from database.conversations.tags import MOST_TAGS, insert_tags
 from database.engine.database import Database
@@ -57,8 +61,10 @@ from .importing import (
     add_stored_messages,
     numbers_of,
     thread_rows,
+    versions_of,
     with_new_ids,
 )
+from .origins import OWN_SOURCES, Arrived, adopt, live_one_of, note_digest, note_origins, note_same, same_messages
 from .outside import NOTHING, Outside, cite_or_note, id_in_account, link_or_note, threads_to_store
 from .updating import renew_path
 
@@ -87,32 +93,37 @@ def update_from_file(
     """
     if len(conversations_of_file) != 1 or not _is_whole(imported, conversations_of_file[0]):
         return None
-    source_id = conversations_of_file[0].conversation_id
+    there = conversations_of_file[0]
+    source_id = there.conversation_id
 
     def job(connection: Connection) -> ImportedFile | None:
-        here = _live_one(connection, source_id, user_email)
+        by_id = _live_one(connection, source_id, user_email)
+        here = by_id or live_one_of(connection, there.origin, user_email=user_email)
         if here is None:
             return None
         thread_ids = [each["thread_id"] for each in threads_of_file]
         activity_ids = [each.activity.activity_id for each in imported]
         known, own_ids = _known(connection, activity_ids, thread_ids, user_email=user_email)
-        all_ids = {**new_ids, **own_ids, source_id: here}
+        same = _same(connection, here, imported, known=known, own_ids=own_ids)
+        all_ids = {**new_ids, **own_ids, **same, source_id: here}
         activities = with_new_ids(connection, imported, all_ids)
+        known |= set(same.values())
         new = [each for each in activities if each.activity.activity_id not in known]
         update_ = _Update(Notes(connection, user_email, None if by is None else by.import_id, here))
         if update_.rows and len(new) == len(activities):
             return None
         update_.merge([each.message for each in activities if each.message is not None], new)
-        is_retitled = update_.renew_head(conversations_of_file[0], is_newer=bool(new or update_.changed))
+        is_retitled = update_.renew_head(there, is_newer=bool(new or update_.changed))
+        is_named = update_.name(there, {**same, **({} if by_id else {source_id: here})})
         if not (new or update_.changed or is_retitled):
-            return _nothing_new(update_.differing)
+            return _nothing_new(update_.differing, is_named=is_named or by_id is None)
         rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
         named = outside.renamed(all_ids)
         if new_threads := threads_to_store(connection, rows, named, user_email=user_email):
             connection.execute(insert(threads), new_threads)
         dropped = link_or_note(update_.notes, named, {each.activity.activity_id: here for each in new})
         cite_or_note(update_.notes, update_.cited)
-        update_.finish(conversations_of_file[0].columns["updated_at"])
+        update_.finish(there.columns["updated_at"])
         return ImportedFile(
             conversations=0, activities=len(new), dropped=dropped, updated=1, differing=update_.differing
         )
@@ -123,11 +134,28 @@ def update_from_file(
         raise ConflictError(say("import_contradiction")) from error
 
 
-def _nothing_new(differing: int) -> ImportedFile:
-    """What is stored where nothing is new. Raises ConflictError where nothing is told otherwise either."""
-    if not differing:
+def _same(
+    connection: Connection,
+    here: str,
+    imported: Sequence[ImportedActivity],
+    *,
+    known: Collection[str],
+    own_ids: Mapping[str, str],
+) -> dict[str, str]:
+    """Which messages of the conversation those of the file are that are not here by their ids; see `same_messages`."""
+    said = [each.message for each in imported if each.message is not None]
+    unknown = [each for each in said if own_ids.get(each["message_id"], each["message_id"]) not in known]
+    return same_messages(connection, here, unknown, taken=known) if unknown else {}
+
+
+def _nothing_new(differing: int, *, is_named: bool) -> ImportedFile:
+    """What is stored where nothing is new. Raises ConflictError where nothing is told otherwise either.
+
+    is_named: what is here is known now by what it is elsewhere, which is stored.
+    """
+    if not (differing or is_named):
         raise ConflictError(say("file_is_here_already"))
-    return ImportedFile(conversations=0, activities=0, differing=differing)
+    return ImportedFile(conversations=0, activities=0, differing=differing, is_here=not differing)
 
 
 def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConversation) -> bool:
@@ -179,6 +207,13 @@ class _Update:
     added: list[str] = field(default_factory=list)
     cited: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """New entries of reports of messages that are here, by their ids."""
+    said: Sequence[Message] = ()
+    told: list[str] = field(default_factory=list)
+    """The messages that say here what they say in the file, at last."""
+    numbers: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Of versions of messages of the file: their numbers here."""
+    new_versions: list[tuple[str, int]] = field(default_factory=list)
+    """Versions that were added to messages, by their numbers here."""
 
     def __post_init__(self) -> None:
         self.connection, self.user_email = self.notes.connection, self.notes.user_email
@@ -193,6 +228,7 @@ class _Update:
 
     def merge(self, said: Sequence[Message], new: Sequence[ImportedActivity]) -> None:
         """Add what is new and change what has changed. said: all messages of the file; new: what is not here."""
+        self.said, self.numbers = said, versions_of(said)
         in_file = {message["message_id"] for message in said}
         ours = [row for row in self.rows.values() if row.message_id not in in_file and row.deleted_at is None]
         self.is_continued = bool(ours)
@@ -200,6 +236,7 @@ class _Update:
             row = self.rows.get(message["message_id"])
             if row is not None and row.deleted_at is None:
                 is_told = self._renew_text(message, row)
+                self.told += [row.message_id] if is_told else []
                 self._add_variants(message, row)
                 self._note_cited(message, row, is_told=is_told)
         places = _Places(self.rows, ours, {each.activity.activity_id for each in new})
@@ -274,7 +311,7 @@ class _Update:
             self.notes.added("edit", [f"{row.message_id} {edit_id}"])
         number, edited_at = row.chosen_variant or 1, message.get("edited_at")
         self.notes.change("variant", f"{row.message_id} {number}", text=text)
-        self.notes.change("identity", f"{row.message_id} {number}", digest=digest_of_said(text, edited_at))
+        self.notes.change("said", f"{row.message_id} {number}", digest=digest_of_said(text, edited_at))
         self._show(row, text=text, status=message.get("status", "complete"), edited_at=edited_at)
         return True
 
@@ -283,7 +320,7 @@ class _Update:
         if (message.get("edited_at") or "") <= (row.edited_at or ""):
             return False
         came = select(_im.digest).where(_im.message_id == row.message_id, _im.number == (row.chosen_variant or 1))
-        return self.connection.execute(came).scalar() == digest_of_said(row.text, row.edited_at)
+        return digest_of_said(row.text, row.edited_at) in set(self.connection.execute(came).scalars())
 
     def _is_known(self, message: Message, text: str, row: Any) -> bool:
         """Whether another text of a message is nothing new: an earlier one of here, a variant, or unfinished."""
@@ -301,15 +338,33 @@ class _Update:
         if len(versions) < 2:
             return
         here = self._variants_here(row, versions[0])
-        new = [version for version in versions if version["created_at"] not in here]
+        known = self._variants_of_source(row, message)
+        new = list[Message]()
+        for version in versions:
+            number_here = known.get(version["number"], here.get(version["created_at"]))
+            if number_here is None:
+                new.append(version)
+            else:
+                self.numbers[row.message_id, version["number"]] = number_here
         for number, version in enumerate(new, max(here.values()) + 1):
             self._add_variant(row.message_id, number, version)
+            self.numbers[row.message_id, version["number"]] = number
+            self.new_versions.append((row.message_id, number))
             is_chosen = version["number"] == message.get("chosen_variant")
             if is_chosen and not self.is_continued and row.edited_at is None:
                 said = {name: version[name] for name in ("status", "config", "created_at")}
                 self._show(row, text=storable(version["text"]), chosen_variant=number, **said)
         if new:
             self.changed.append(row.message_id)
+
+    def _variants_of_source(self, row: Any, message: Message) -> dict[int, int]:
+        """The numbers here of those versions that came from the same place, by their numbers in the file."""
+        variants = {each["id"]: each["variant"] for each in message.get("origins") or ()}
+        if not variants:
+            return {}
+        query = select(_im.source_id, _im.number).where(_im.message_id == row.message_id)
+        known = {each.source_id: each.number for each in self.connection.execute(query)}
+        return {variant: known[name] for name, variant in variants.items() if name in known}
 
     def _variants_here(self, row: Any, first: Mapping[str, Any]) -> dict[str, int]:
         """The numbers of the variants by their times; an answer that was never made again becomes the first one."""
@@ -356,13 +411,16 @@ class _Update:
         brought, said = state_brought(self.connection, self.conversation_id), there.columns
         if not (is_newer if brought is None else said["updated_at"] >= brought["updated_at"]):
             return False
-        columns = (_c.title, _ic.title.label("title_there"), _c.flag, _c.archived)
+        columns = (_c.title, _ic.title.label("title_there"), _ic.source, _c.flag, _c.archived)
         query = select(*columns).join(imported_conversations, _ic.conversation_id == _c.conversation_id)
         head = self.connection.execute(query.where(_c.conversation_id == self.conversation_id)).first()
         if head is None:
             return False
+        # The title at another source is for the exports of that one to change.
+        is_ours = head.source in OWN_SOURCES
+        title_there = head.title_there if is_ours or brought is None else brought.get("title", head.title_there)
         new: dict[str, Any] = {}
-        if said["title"] and head.title == head.title_there != said["title"]:
+        if said["title"] and head.title == title_there != said["title"]:
             new |= {"title": said["title"], "title_force_set": said["title_force_set"]}
         if brought is not None:
             new |= {name: said[name] for name in _STATE if brought[name] == head._mapping[name] != said[name]}
@@ -370,11 +428,26 @@ class _Update:
             self.notes.change("conversation", self.conversation_id, **new)
         if "title" in new:
             renew_vectors_of_title(self.connection, self.conversation_id)
-        if said["title"] != head.title_there:
+        if is_ours and said["title"] != title_there:
             self.notes.change("source", self.conversation_id, title=said["title"])
         tags, has_more = self._tagged(there.tags, None if brought is None else brought["tags"])
         note_state(self.notes, said, tags)
         return bool(new) or has_more
+
+    def name(self, there: ImportedConversation, same: Mapping[str, str]) -> bool:
+        """Note what the file says of where the conversation and its messages came from; whether anything was new.
+
+        same: what of the file is here under another id, by the ids of the file.
+        """
+        note_same(self.notes, same)
+        for name in (there.friendly_id, *there.aliases):
+            if there.conversation_id in same and name not in {None, self.friendly_id}:
+                add_alias(self.connection, str(name), self.conversation_id, user_email=self.user_email)
+        is_adopted = adopt(self.notes, there.origin)
+        arrived = Arrived(said=self.said, numbers=self.numbers, added=set(self.new_versions), told=set(self.told))
+        count = note_origins(self.notes, there.origin, arrived)
+        note_digest(self.notes, there.origin, self.said)
+        return is_adopted or count > 0
 
     def _tagged(self, there: Sequence[str], left: Sequence[str] | None) -> tuple[Sequence[str], bool]:
         """Add new tags where those of here are as an import left them. What imports left now; whether any was added."""

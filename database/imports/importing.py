@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -46,6 +46,7 @@ from database.schema import (
 from sentences import say
 
 from .changes import BroughtBy, Notes, note_conversation, note_said
+from .origins import Arrived, Origin, free_origin, note_origins
 from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
 from .workspaces import Folder, workspace_at, workspace_or_default
 
@@ -214,13 +215,14 @@ class ImportedConversation(_Head):
     """A conversation of a file. folders: that it lies in, from the top down. workspace_id: where it goes without any.
 
     agent: the slug of the one that answers in it, if the person has it; None for the conversation's own model.
-    aliases: the names that it had elsewhere.
+    aliases: the names that it had elsewhere. origin: what another program calls it, from which it came.
     """
 
     folders: Sequence[Folder] = ()
     workspace_id: str | None = None
     agent: str | None = None
     aliases: Sequence[str] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +231,7 @@ class ImportedFile:
 
     dropped: how many references named an activity or a thread that is not in the file. without_agent: the title of each
     conversation in which an agent answered that the person has not, by the agent's slug. differing: how many messages
-    say something else in the file than here, which stays.
+    say something else in the file than here, which stays. is_here: all of it is here, by what its source calls it.
     """
 
     conversations: int
@@ -237,6 +239,7 @@ class ImportedFile:
     dropped: int = 0
     updated: int = 0
     differing: int = 0
+    is_here: bool = False
     without_agent: Sequence[tuple[str, str]] = ()
 
 
@@ -292,13 +295,16 @@ def store_file(
                 without_agent += [(each.columns["title"], each.agent)] if names["agent_id"] is None else []
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
-                note_conversation(notes, source=by.source, columns=each.columns, tags=each.tags)
+                came = free_origin(connection, each.origin, user_email=user_email)
+                head: dict[str, Any] = {"columns": each.columns, "tags": each.tags}
+                note_conversation(notes, source=by.source, **head, origin=None if came is None else asdict(came))
             moved = [each.friendly_id] if each.friendly_id is not None and friendly_ids[conversation_id] is None else []
             for alias in (*moved, *each.aliases):
                 add_alias(connection, alias, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
         notes = Notes(connection, user_email, None if by is None else by.import_id)
-        _store_imported(notes, activities_of_file, ids, friendly_ids)
+        origins = {ids[each.conversation_id]: each.origin for each in conversations_of_file}
+        _store_imported(notes, activities_of_file, ids, friendly_ids, origins)
         insert_rows(connection, threads, new_threads)
         rooms = {each.activity.activity_id: ids.get(each.conversation_id) for each in activities_of_file}
         dropped = link_or_note(notes, named, rooms)
@@ -321,6 +327,7 @@ def _store_imported(
     imported: Sequence[ImportedActivity],
     ids: Mapping[str, str],
     friendly_ids: Mapping[str, str | None],
+    origins: Mapping[str, Origin | None],
 ) -> None:
     """Store activities in the order of the file, whichever conversations they are in, then what their messages say."""
     connection, user_email = notes.connection, notes.user_email
@@ -341,7 +348,9 @@ def _store_imported(
         _COUNTED.run(connection, counted=conversation_id, **_on_path(rows))
         _insert_messages(connection, its, rows, activities_of, user_email=user_email)
         numbered = zip(rows, map(numbers_of, its), strict=True)
-        note_said(replace(notes, conversation_id=conversation_id), numbered)
+        own_notes = replace(notes, conversation_id=conversation_id)
+        note_said(own_notes, numbered)
+        note_origins(own_notes, origins[conversation_id], Arrived(said=its, numbers=versions_of(its)))
 
 
 def _as_stored(
@@ -473,6 +482,12 @@ def _versions(message: Message) -> Sequence[Message]:
 def numbers_of(message: Message) -> list[int]:
     """The numbers of the versions of a message."""
     return [version["number"] for version in _versions(message)]
+
+
+def versions_of(imported: Iterable[Message]) -> dict[tuple[str, int], int]:
+    """The versions of messages with origins that are stored as they are in their file; see `Arrived`."""
+    named = (each for each in imported if each.get("origins"))
+    return {(each["message_id"], number): number for each in named for number in numbers_of(each)}
 
 
 def _variants(imported: Sequence[Message], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

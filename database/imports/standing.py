@@ -11,6 +11,8 @@ from sqlalchemy import Connection, select
 from database.engine.database import Database
 from database.schema import imported_conversations, imported_messages, messages
 
+from .origins import names_source
+
 _ic, _im, _m = imported_conversations.c, imported_messages.c, messages.c
 
 
@@ -44,6 +46,8 @@ def _standing(connection: Connection, conversation_id: str) -> Standing:
     identified = select(_im.source_id, _im.message_id, _im.number).where(_im.conversation_id == conversation_id)
     versions: dict[str, dict[str, int]] = {}
     for source_id, message_id, number in connection.execute(identified):
+        if not names_source(source_id, message_id):
+            continue
         versions.setdefault(message_id, {})[source_id] = number
     followed: dict[str, frozenset[str]] = {}
     continued, left = set[str](), set[str]()

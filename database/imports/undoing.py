@@ -27,6 +27,7 @@ from sentences import say
 
 from .changes import (
     CHANGED_SINCE,
+    ORIGINS_BESIDE,
     Change,
     TakenBack,
     added_activities,
@@ -36,7 +37,9 @@ from .changes import (
     forget_change,
     forget_changes_of,
     remove_variant,
+    state_brought,
 )
+from .origins import KEPT
 from .repository import Import
 from .updating import renew_path
 from .workspaces import take_workspace_back
@@ -45,8 +48,7 @@ _AT_ONCE = 20
 _MESSAGES_AT_ONCE = 2_000
 _CONTINUED = say("import_went_on")
 _FOLLOWED = say("import_went_on_behind")
-_KEPT = "kept:"
-_ROWS_BESIDE = ("activity", "workspace")
+_ROWS_BESIDE = ("activity", "workspace", *ORIGINS_BESIDE)
 """What is taken back once everything else is."""
 
 _a, _c, _m, _v = activities.c, conversations.c, messages.c, message_variants.c
@@ -81,21 +83,30 @@ def _mark_some(connection: Connection, which: Import, undone: Undone) -> Sequenc
     """Mark some conversations that the import brought, for erasure; None where none is left."""
     undone.kept.clear()
     brought = (_ic.user_email == which.user_email) & (_ic.import_id == which.import_id)
-    query = select(_ic.conversation_id, _c.title, (_c.title != _ic.title).label("renamed"))
+    query = select(_ic.conversation_id, _c.title, _ic.title.label("title_there"))
+    query = query.add_columns((_c.title != _ic.title).label("renamed"))
     query = query.join(conversations, _c.conversation_id == _ic.conversation_id)
     rows = connection.execute(query.where(brought, _c.incomplete_since.is_(None)).limit(_AT_ONCE)).all()
     if not rows:
         return None
     ids = [row.conversation_id for row in rows]
-    continued = _continued(connection, ids) | {row.conversation_id for row in rows if row.renamed}
+    continued = _continued(connection, ids) | {row.conversation_id for row in rows if _is_renamed(connection, row)}
     undone.kept += [{"item": row.title, "reason": _CONTINUED} for row in rows if row.conversation_id in continued]
     if continued:
-        kept = {"import_id": _KEPT + which.import_id}
+        kept = {"import_id": KEPT + which.import_id}
         connection.execute(update(imported_conversations).where(_ic.conversation_id.in_(continued)).values(kept))
         connection.execute(update(imported_messages).where(_im.conversation_id.in_(continued)).values(kept))
         forget_changes_of(connection, which.import_id, list(continued))
     gone = [each for each in ids if each not in continued]
     return mark_for_deletion(connection, _c.conversation_id.in_(gone)) if gone else []
+
+
+def _is_renamed(connection: Connection, row: Any) -> bool:
+    """Whether a conversation is called neither as at its source nor as in the export of ours that brought it."""
+    if not row.renamed:
+        return False
+    brought = state_brought(connection, row.conversation_id)
+    return brought is None or brought.get("title", row.title_there) != row.title
 
 
 def _continued(connection: Connection, conversation_ids: Sequence[str]) -> set[str]:
@@ -249,7 +260,7 @@ class _MessagesBack:
     def _mark(self, which: ColumnElement[bool]) -> None:
         """Let these stay, whatever else is taken back."""
         here = _im.conversation_id == self.conversation_id
-        kept = {"import_id": _KEPT + self.import_id}
+        kept = {"import_id": KEPT + self.import_id}
         self.connection.execute(update(imported_messages).where(here, which).values(kept))
 
 

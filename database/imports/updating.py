@@ -35,6 +35,7 @@ from database.search import index as fulltext_index
 from .arriving import ArrivingConversation, ArrivingMessage, ArrivingVersion, message_to_store
 from .changes import Notes
 from .importing import Room, add_messages
+from .origins import names_source
 
 _m, _v, _im = messages.c, message_variants.c, imported_messages.c
 _TOLD_MESSAGES = 50
@@ -147,7 +148,7 @@ class _Update:
         self.rows = {row.message_id: row for row in self.connection.execute(here)}
         identified = select(_im.source_id, _im.message_id, _im.number, _im.digest)
         found = self.connection.execute(identified.where(_im.conversation_id == self.conversation_id))
-        self.known = {row.source_id: _Known(*row) for row in found}
+        self.known = {row.source_id: _Known(*row) for row in found if names_source(row.source_id, row.message_id)}
 
     @property
     def is_continued(self) -> bool:
@@ -288,7 +289,7 @@ class _Update:
             self._change_parts(row, number, version)
             if (row.chosen_variant or 1) == number:
                 self._change_shown_text(row, version.text)
-        self.notes.change("identity", f"{row.message_id} {number}", digest=version.digest)
+        self.notes.change("identity", f"{row.message_id} {number} {version.source_id}", digest=version.digest)
 
     def _change_parts(self, row: Any, number: int, version: ArrivingVersion) -> None:
         here = parts_of(self.connection, [row.message_id]).get((row.message_id, number), ())

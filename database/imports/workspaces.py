@@ -18,7 +18,7 @@ from database.schema import conversation_workspaces, imported_changes, imports, 
 from database.workspaces.repository import DEFAULT_WORKSPACE_COLOR, access_workspace, record_created
 from sentences import say
 
-from .changes import CHANGED_SINCE, Change, Notes
+from .changes import CHANGED_SINCE, WORKSPACE_ORIGIN, Change, Notes
 
 _LONGEST_NAME = 100
 _AT_ONCE = 20
@@ -92,7 +92,33 @@ def _brought(notes: Notes, *, domain: str) -> dict[str, str | None]:
         .where(imported_changes.c.user_email == notes.user_email, imported_changes.c.kind == "workspace")
         .where(imports.c.source == source)
     )
-    return {str(row.became["workspace_name"]): row.workspace_id for row in notes.connection.execute(query)}
+    found = {str(row.became["workspace_name"]): row.workspace_id for row in notes.connection.execute(query)}
+    return _moved(notes, domain=domain) | found
+
+
+def _moved(notes: Notes, *, domain: str) -> dict[str, str | None]:
+    """The workspaces that imports of the same source made before an archive brought them; as `_brought`."""
+    n = imported_changes.c
+    source = select(imports.c.source).where(imports.c.import_id == notes.import_id)
+    noted = select(n.became).where(n.user_email == notes.user_email, n.kind == WORKSPACE_ORIGIN)
+    name = notes.connection.execute(source).scalar()
+    said = [each for each in notes.connection.execute(noted).scalars() if each["source"] == name]
+    own = select(_c.workspace_id).where(_c.user_email == notes.user_email, _c.domain == domain)
+    here = set(notes.connection.execute(own).scalars()) if said else set[str]()
+    return {each["workspace_name"]: each["workspace_id"] if each["workspace_id"] in here else None for each in said}
+
+
+def workspaces_at(
+    wanted: Sequence[tuple[str, Sequence[Folder]]], *, database: Database, user_email: str, import_id: str
+) -> list[str | None]:
+    """The ids of the workspaces at these paths, given with their domains; see `make_workspaces`."""
+
+    def job(connection: Connection, some: Sequence[tuple[str, Sequence[Folder]]]) -> list[str | None]:
+        notes = Notes(connection, user_email, import_id)
+        return [workspace_at(notes, path, domain=domain) for domain, path in some]
+
+    slices = (wanted[begin : begin + _AT_ONCE] for begin in range(0, len(wanted), _AT_ONCE))
+    return [each for some in slices for each in database.write(partial(job, some=some), urgency=Urgency.INDEX)]
 
 
 @dataclass(frozen=True, slots=True)

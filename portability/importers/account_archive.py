@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from database.imports.workspaces import Folder
 from database.workspaces.repository import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
-from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, MANIFEST, MEMORIES, SCHEMA, SETTINGS
+from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, KNOWN_SCHEMAS, MANIFEST, MEMORIES, SETTINGS
 from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files
 from portability.importers.reading.imported import (
@@ -98,9 +98,11 @@ class AccountArchiveImporter:
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
         """See `Importer`. Settings come first: they have the agents of conversations. Pinned memories come last."""
         manifest = _object(file, MANIFEST)
-        if manifest.get("schema") != SCHEMA:
+        if type(manifest.get("schema")) is not int or manifest["schema"] not in KNOWN_SCHEMAS:
             schema = repr(manifest.get("schema"))
-            raise BrokenImportError(say("import_archive_schema", schema=schema, known=SCHEMA))
+            raise BrokenImportError(
+                say("import_archive_schema", schema=schema, known=", ".join(map(str, KNOWN_SCHEMAS)))
+            )
         beside = _Beside(members_of_files(file.members), _folders(file))
         if SETTINGS in file.members:
             yield _part(file, SETTINGS)

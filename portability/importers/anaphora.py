@@ -28,6 +28,7 @@ from database.history.attachments import Attachment, attachments_by_id
 from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
 from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
+from database.imports.origins import Origin
 from database.imports.outside import NOTHING, KnownAlready, Outside, known_already
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
@@ -38,6 +39,7 @@ from portability.importers.reading.json_stream import parsed_json
 from sentences import say
 
 from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
+from .origins import MessageOrigins, TidyOrigin
 from .reading.values import line_of
 
 _LARGEST = 256 * 2**20
@@ -132,6 +134,7 @@ class _Message(_Fields):
     parts: list[_Part] = Field(default_factory=list)
     variants: list[_Version] = Field(default_factory=list)
     edits: list[_Edit] = Field(default_factory=list)
+    origins: MessageOrigins = Field(default_factory=list)
 
 
 class _Actor(_Fields):
@@ -178,6 +181,7 @@ class _Conversation(_Fields):
     summarised_messages: int = 0
     agent_slug: Annotated[str, Field(max_length=LONGEST_SLUG)] | None = None
     aliases: Annotated[list[str], Field(max_length=_MOST_ALIASES)] = Field(default_factory=list)
+    origin: TidyOrigin = None
     pinned_claim_ids: Annotated[list[str], Field(max_length=MOST_PINNED)] = Field(default_factory=list)
 
 
@@ -249,6 +253,7 @@ def import_export(
             workspace_id=workspace_id,
             agent=each.agent_slug,
             aliases=[name for name in each.aliases if is_friendly_id(name)],
+            origin=None if each.origin is None else Origin(**each.origin),
         )
         for each in file.conversations
     ]

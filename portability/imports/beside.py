@@ -101,6 +101,8 @@ class Beside:
             failures += _not_taken_over(each, error.known)
             return Stored()
         failures += _left_out(each, stored)
+        if stored.is_here:
+            return Stored()
         imported = 0 if stored.updated or stored.differing else max(stored.conversations, 1)
         return Stored(imported=imported, updated=stored.updated)
 

@@ -26,13 +26,15 @@ from database.agents.repository import (
 from database.engine.database import Database
 from database.engine.errors import NameTakenError, PresetNotFoundError, PromptNotFoundError, StorageBusyError
 from database.imports.changes import CHANGED_SINCE, Change, note_beside
+from database.imports.origins import note_beside_origins
 from database.imports.outside import rename_memories
 from database.imports.storing import Stored
-from database.imports.workspaces import make_workspaces
+from database.imports.workspaces import make_workspaces, workspaces_at
 from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspaces, folders_of
+from portability.importers.origins import BesideOrigins
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import FailedItem, ImportedKnowledgeBase, ImportedPart
 from sentences import say
@@ -100,6 +102,7 @@ class _Settings(_Fields):
     presets: Annotated[list[_Preset], Field(max_length=500)] = []
     prompts: Annotated[list[_Prompt], Field(max_length=500)] = []
     workspaces: ArchivedWorkspaces = []
+    origins: BesideOrigins = {}
 
 
 class PartStore:
@@ -130,6 +133,7 @@ class PartStore:
             own.shelved(PROMPT, {each.name: each.content.model_dump() for each in settings.prompts}),
         ]
         stored.append(own.folders(settings))
+        own.origins(settings)
         return any(stored)
 
     def knowledge_base(
@@ -214,6 +218,18 @@ class _Own:
         paths = folders_of(settings.workspaces)
         wanted = [(each.domain, paths[each.workspace_id]) for each in settings.workspaces]
         return make_workspaces(wanted, **self._account, import_id=self.import_id) > 0
+
+    def origins(self, settings: _Settings) -> None:
+        """What documents and folders came from, so that their sources know them again."""
+        paths = folders_of(settings.workspaces)
+        domains = {each.workspace_id: each.domain for each in settings.workspaces}
+        folders = list(settings.origins.get("workspaces", ()))
+        ids = [name for each in folders if paths.get(name := each["workspace_id"])]
+        own: dict[str, Any] = {**self._account, "import_id": self.import_id}
+        found = workspaces_at([(domains[each], paths[each]) for each in ids], **own)
+        here = dict(zip(ids, found, strict=True))
+        folders = [{**each, "workspace_id": here.get(each["workspace_id"])} for each in folders]
+        note_beside_origins(settings.origins.get("documents", ()), folders, **own)
 
     def told(self, settings: _Settings) -> bool:
         """The name, and what the person told about themself, where they told nothing here."""

@@ -510,8 +510,8 @@ def test_an_archive_that_is_damaged_says_where_and_the_rest_comes_in(tmp_path: P
 def test_an_archive_of_a_later_schema_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "everything.zip"
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("manifest.json", json.dumps({"format": "anaphora-account", "schema": 2}))
-    with ImportFile(file) as opened, pytest.raises(BrokenImportError, match="the schema 2"):
+        archive.writestr("manifest.json", json.dumps({"format": "anaphora-account", "schema": 3}))
+    with ImportFile(file) as opened, pytest.raises(BrokenImportError, match="the schema 3"):
         list(importer_for(opened).conversations(opened))
 
 
