@@ -19,6 +19,7 @@ from chat.processes.threads import in_thread
 from database.accounts.quotas import Quota, count_tokens, tokens_used_up
 from database.activities.knowledge import store_changes
 from database.connection import database_url_of
+from database.engine.backend import Outage
 from database.engine.database import Database
 from database.engine.errors import MessageNotFoundError
 from database.history import reading
@@ -41,6 +42,8 @@ from truth_management_system.interface.structured_api import (
 log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
+_ASKED_AGAIN_AFTER = 0.1
+"""Whoever asks whether the store can be read is not told of an earlier failure once it can."""
 _PATIENCE = 1.5
 _DAMAGED, _BEING_CHECKED = say("memories_damaged"), say("memories_being_checked")
 
@@ -78,6 +81,7 @@ class KnowledgeAccess:
         self._counting = counting
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
+        self._outage = Outage(log, what="the knowledge base is open")
         self._damage: str | None = None
         self.is_being_checked = False
 
@@ -98,18 +102,22 @@ class KnowledgeAccess:
             models = replace(models, chat=self._counting(models.chat, user_email))
         return StructuredAPI(self.database(), {}, self._config, user_email, models=models)
 
-    def database(self) -> PKBDatabase:
-        """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again."""
+    def database(self, *, again_after: float | None = None) -> PKBDatabase:
+        """The store, opened on first use. Raises KnowledgeUnavailableError; a later call tries again.
+
+        again_after: so many seconds after an attempt to open it that has failed; None: `_TRY_AGAIN_AFTER`.
+        """
+        again_after = _TRY_AGAIN_AFTER if again_after is None else again_after
         if self._damage is not None:
             raise KnowledgeUnavailableError(_DAMAGED)
         if self.is_being_checked:
             raise KnowledgeUnavailableError(_BEING_CHECKED)
         spent: _Opening | None = None
         with self._lock:
-            if self._opening is not None and self._opening.is_spent():
+            if self._opening is not None and self._opening.is_spent(again_after=again_after):
                 spent, self._opening = self._opening, None
             if self._opening is None:
-                self._opening = _Opening(self._config)
+                self._opening = _Opening(self._config, self._outage)
             opening = self._opening
         if spent is not None:
             spent.close()  # which waits for what still runs there, as the others need not
@@ -128,7 +136,7 @@ class KnowledgeAccess:
     def is_available(self) -> bool:
         """Whether the store can be read now."""
         try:
-            return bool(self.database().get_schema_version())
+            return bool(self.database(again_after=_ASKED_AGAIN_AFTER).get_schema_version())
         except KnowledgeUnavailableError:
             return False
 
@@ -152,8 +160,9 @@ class KnowledgeAccess:
 class _Opening:
     """One attempt to open a store: running, done, or failed."""
 
-    def __init__(self, config: PKBConfig) -> None:
+    def __init__(self, config: PKBConfig, outage: Outage) -> None:
         self._config = config
+        self._outage = outage
         self._began_at = time.monotonic()
         self._file: tuple[int, int] | None = None
         self._opened: Future[PKBDatabase] = Future()
@@ -172,13 +181,13 @@ class _Opening:
         """The store, if it is open."""
         return self._store
 
-    def is_spent(self) -> bool:
+    def is_spent(self, *, again_after: float) -> bool:
         """Whether to try again: opening failed, or the store has failed or was replaced since."""
         if not self._opened.done():
             return False
         failed = self._opened.exception() is not None or self._opened.result().failures > 0
         if failed:
-            return time.monotonic() - self._began_at >= _TRY_AGAIN_AFTER
+            return time.monotonic() - self._began_at >= again_after
         return _identity(self._config.path) != self._file
 
     def close(self) -> None:
@@ -189,7 +198,7 @@ class _Opening:
         try:
             opened = get_database(self._config)
         except KnowledgeUnavailableError as error:
-            log.error("the knowledge base can't be opened: %s", error.message)  # noqa: TRY400 - its root was logged
+            self._outage.failed(f"the knowledge base can't be opened: {error.message}", level=logging.ERROR)
             self._opened.set_exception(error)
         except Exception:
             log.exception("the knowledge base can't be opened")
@@ -197,6 +206,7 @@ class _Opening:
         else:
             self._file = _identity(self._config.path)
             self._store = opened
+            self._outage.over()
             self._opened.set_result(opened)
 
 

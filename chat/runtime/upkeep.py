@@ -19,6 +19,7 @@ from database.accounts.quotas import purge_usage
 from database.agents.repository import purge_agents
 from database.changes import purge_changes
 from database.conversations.deletion import purge_bin, purge_temporary
+from database.engine.backend import Outage
 from database.engine.database import Database
 from database.engine.errors import StoreClosedError, StoreError
 from database.engine.sqlite import written_state
@@ -279,7 +280,7 @@ class Upkeep:
         although nobody has written to the stores meanwhile.
         """
         self.names.append(what)
-        thread = WorkerThreads(1, name=f"upkeep of {what}")
+        thread, outage = WorkerThreads(1, name=f"upkeep of {what}"), Outage(log, what=f"upkeep of {what} goes on")
         done, ended_at = object(), -math.inf
         try:
             await asyncio.sleep(begin_after)
@@ -288,7 +289,7 @@ class Upkeep:
                 state, result = self._stores.state(), None
                 is_due = state != done or time.monotonic() - ended_at >= at_rest
                 if is_due and self._duties.holds(what):
-                    result = await _result(work, what=what, thread=thread)
+                    result = await _result(work, what=what, thread=thread, outage=outage)
                     ended_at = time.monotonic()
                     done = object() if result is _FAILED or result is True else state
                 await asyncio.sleep(after_failure if result is _FAILED else 0 if result is True else every)
@@ -305,17 +306,20 @@ async def _until_idle(thread: WorkerThreads) -> None:
         await asyncio.sleep(_ENDING_STEP)
 
 
-async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads) -> object:
+async def _result(work: Callable[[], object], *, what: str, thread: WorkerThreads, outage: Outage) -> object:
     """What `work` returned, `_FAILED` if it failed.
 
-    Failures are logged, except that the store is closed: the server is stopping.
+    That it has to wait is logged once until it goes on. That the store is closed is not: the server is stopping.
     """
     try:
-        return await asyncio.get_running_loop().run_in_executor(thread, work)
+        result = await asyncio.get_running_loop().run_in_executor(thread, work)
     except StoreClosedError:
         return _FAILED
     except (StoreError, KnowledgeUnavailableError, ModelError) as error:
-        log.warning("upkeep of %s has to wait: %s", what, error.message)
+        outage.failed(f"upkeep of {what} has to wait: {error.message}")
     except Exception:
         log.exception("upkeep of %s failed", what)
+    else:
+        outage.over()
+        return result
     return _FAILED

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Any, Protocol, Self
 
 from sqlalchemy import Engine
 
-from .errors import InvalidChangeError, StoreError
+from .errors import InvalidChangeError, StorageFailedError, StoreError
 
 log = logging.getLogger(__name__)
+UNREACHABLE = "The database server can't be reached. Try again in a moment."
 UNEXPLAINED = "The database can't be read or written. See the server's log."
 """The message of a failure whose code tells a person nothing; the log holds its traceback."""
 
@@ -82,12 +85,54 @@ class Backend(Protocol):
         """The StoreError for `error`, one of `errors`."""
 
 
-def log_failure(failure: StoreError, error: Exception, *, doing: str) -> StoreError:
+class Outage:
+    """One kind of work that may fail again and again. Thread-safe.
+
+    what: as the log names it. is_on: whether it has failed since it was done last.
+    """
+
+    def __init__(self, log: logging.Logger, *, what: str) -> None:
+        self.is_on = False
+        self._log = log
+        self._what = what
+        self._lock = threading.Lock()
+        self._reasons = set[str]()
+        self._count = 0
+        self._began_at = 0.0
+
+    def failed(self, reason: str, *, line: str = "", level: int = logging.WARNING) -> None:
+        """Note a failure; the first one with this reason is logged: as `line`, or as the reason."""
+        with self._lock:
+            is_new = reason not in self._reasons
+            self._began_at = self._began_at if self.is_on else time.monotonic()
+            self._reasons.add(reason)
+            self._count += 1
+            self.is_on = True
+        if is_new:
+            self._log.log(level, "%s", line or reason)
+
+    def over(self) -> None:
+        """Note that the work was done. Where it had failed before, how often and for how long is logged."""
+        with self._lock:
+            count, seconds = self._count, time.monotonic() - self._began_at
+            was_on, self.is_on, self._count = self.is_on, False, 0
+            self._reasons.clear()
+        if was_on:
+            times = "once" if count == 1 else f"{count} times"
+            self._log.warning("%s again: failed %s in %.1f s", self._what, times, seconds)
+
+
+def log_failure(failure: StoreError, error: Exception, *, doing: str, outage: Outage) -> StoreError:
     """`failure`, after a line in the log; with the traceback of `error` only where its code doesn't explain it.
 
     Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
+    outage: a server that is away, or a disk that is full, is logged when that begins and when it is over.
     """
-    if not isinstance(failure, InvalidChangeError):
-        unexplained = failure.message == UNEXPLAINED
-        log.error("%s failed: %s", doing, getattr(error, "orig", error), exc_info=error if unexplained else None)
+    if isinstance(failure, InvalidChangeError):
+        return failure
+    line = f"{doing} failed: {getattr(error, 'orig', error)}"
+    if type(failure) is StorageFailedError and failure.message != UNEXPLAINED:
+        outage.failed(failure.message, line=line, level=logging.ERROR)
+    else:
+        log.error("%s", line, exc_info=error if failure.message == UNEXPLAINED else None)
     return failure

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from .backend import Backend, log_failure
+from .backend import Backend
 from .checkpoints import Checkpoints, NoCheckpoints
 from .errors import (
     DatabaseDamagedError,
@@ -119,8 +119,8 @@ class Database:
     and only running answers are written; nor is before `check_ends_at`, until when the file is probably being checked
     (by `time.monotonic`), is None. on_damage: called where SQLite reports damage, in a watched store. on_changes:
     called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
-    mend_indexes: has indexes made anew that were met damaged (`database.search.mending`). write_failure: of the last
-    write, None where it succeeded. next_probe: when `soundness.require_usable` may write again.
+    mend_indexes: has damaged indexes made anew (`database.search.mending`). write_failure: of the last write, if it
+    failed. next_probe: when `soundness.require_usable` may write again.
     """
 
     def __init__(self, backend: Backend, *, folder: Path) -> None:
@@ -129,6 +129,7 @@ class Database:
         self._errors: tuple[type[Exception], ...] = (OverflowError, *backend.errors)
         self._readers = KeptConnections(backend, writing=False, named=self._read_error)
         self._writer = KeptConnections(backend, writing=True)
+        self.read_failure = self._readers.failure
         self._jobs = _Jobs()
         self._count = itertools.count()
         self.damage: str | None = None
@@ -275,8 +276,7 @@ class Database:
     def _refusal(self) -> StoreError:
         if self.damage is not None:
             return DatabaseDamagedError()
-        left = (self.check_ends_at or 0.0) - time.monotonic()
-        return StoreBeingCheckedError(seconds_left=left)
+        return StoreBeingCheckedError(seconds_left=(self.check_ends_at or 0.0) - time.monotonic())
 
     def _begin_writing_here(self, urgency: Urgency) -> bool:
         """Take the writing connection for this thread, unless a job waits for it or uses it: none is overtaken."""
@@ -415,7 +415,7 @@ class Database:
         return InvalidChangeError(_TOO_LARGE) if isinstance(error, OverflowError) else self._failure(error, doing=doing)
 
     def _failure(self, error: Exception, *, doing: str) -> StoreError:
-        failure = log_failure(self.backend.store_error(error), error, doing=f"{doing} {self.backend.name}")
+        failure = (self._readers if doing == "reading" else self._writer).failure(error, doing=doing)
         if isinstance(failure, DatabaseDamagedError) and self.on_damage is not None:
             self.damage = failure.message  # until the check that this asks for says otherwise
             self.on_damage()

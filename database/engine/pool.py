@@ -16,7 +16,8 @@ from sqlalchemy import Connection
 
 import tracing
 
-from .backend import Backend
+from .backend import Backend, Outage, log_failure
+from .backend import log as backend_log
 from .errors import SearchIndexDamagedError, StorageBusyError, StoreError
 from .statements import pipelined, trace_statements
 
@@ -51,7 +52,9 @@ class KeptConnections:
             trace_statements(self._engine)
         self._begins = backend.begins(writing=writing)
         self._checks = backend.check
+        self._backend = backend
         self._pipelines = writing and self._engine.dialect.name != "sqlite"
+        self.outage = Outage(backend_log, what=f"{'writing' if writing else 'reading'} {backend.name}")
         self._closed = False
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: deque[Connection | None] = deque([None] * count)
@@ -71,6 +74,11 @@ class KeptConnections:
     def in_use(self) -> tuple[int, int, int]:
         """How many connections are in use, how many there may be, and how many transactions wait for one."""
         return self._count - len(self._idle), self._count, self._waiting
+
+    def failure(self, error: Exception, *, doing: str) -> StoreError:
+        """The StoreError for one of the driver, which is logged; see `log_failure`."""
+        failure = self._backend.store_error(error)
+        return log_failure(failure, error, doing=f"{doing} {self._backend.name}", outage=self.outage)
 
     def close(self) -> None:
         """Close all connections. A transaction that comes later opens one, which is closed with it."""
@@ -154,7 +162,8 @@ class KeptConnections:
             if not connection.invalidated:
                 connection.connection.rollback()
                 return connection
-        log.warning("a connection to the store was lost")
+        if not self.outage.is_on:
+            log.warning("a connection to the store was lost")
         with suppress(*self._errors):
             _drop(connection)
         return None
@@ -210,6 +219,8 @@ class _Transaction:
             connection = pool._rolled_back(self._connection)
         finally:
             pool._put_back(connection)
+        if failure is None and pool.outage.is_on:
+            pool.outage.over()
         if failure is not None:
             pool._raise_named(failure, self._since)
             if failure is not error:

@@ -30,7 +30,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from .backend import UNEXPLAINED, ServerHold
+from .backend import UNEXPLAINED, UNREACHABLE, ServerHold
 from .clock import StoreTime
 from .errors import DatabaseDamagedError, StorageBusyError, StorageFailedError, StoreError
 from .pipeline import PipelinedConnection
@@ -338,7 +338,7 @@ def _stated(state: str) -> StoreError:
     if state in _BUSY:
         return StorageBusyError("The database is busy. Try again in a moment.")
     if state.startswith(_UNREACHABLE):
-        return StorageFailedError("The database server can't be reached. Try again in a moment.")
+        return StorageFailedError(UNREACHABLE)
     if state.startswith(_FULL):
         return StorageFailedError("The disk of the database server is full or failing: nothing was stored.")
     if state.startswith(_READ_ONLY):

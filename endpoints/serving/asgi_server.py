@@ -55,7 +55,7 @@ from .bodies import (
 )
 from .connections import BEGAN_AT, Connection, Connections, within_file_limit
 from .open_streams import OpenStreams
-from .work_queues import Work, pools, tool_called, work_of
+from .work_queues import Work, pools, work_of_call
 
 if TYPE_CHECKING:
     import socket
@@ -292,7 +292,8 @@ class Bridge:
 
         Raises ServerBusyError, RateLimitedError, and ConnectionResetError for a client that disconnected while queued.
         """
-        kind = Work.SHORT if route is None else self._work_of(route, scope["query_string"], content)
+        view, arguments = (None, {}) if route is None else (self._views.of(route), route[1])
+        kind = work_of_call(view, scope["query_string"], content, arguments=arguments, tools=self._state.tools)
         client: str | None = _address(scope)
         gone = partial(_disconnected, receive)
         if kind not in OF_STRANGERS:
@@ -308,17 +309,6 @@ class Bridge:
             environ[UPLOAD_NAME] = name
         work = partial(answer_of, self._app.wsgi_app, environ)
         return await self._pools[kind].run(work, client=client, gone=gone)
-
-    def _work_of(self, route: Route, query: bytes, content: bytes) -> Work:
-        """The kind of work that a request is. Tools that may hang never hold the threads of other requests."""
-        _, arguments = route
-        view = self._views.of(route)
-        kind, name = work_of(view, query, content), tool_called(view, arguments, content)
-        if name is None or kind is Work.MODEL:
-            return kind
-        tool = self._state.tools.find(name)
-        # One that is not everybody's is of a server that a person has joined, or there is none.
-        return Work.TOOLS if tool is None or tool.is_installed or tool.is_remote else kind
 
     async def _person(self, scope: Scope, *, gone: Callable[[], Awaitable[object]]) -> str | None:
         """The e-mail address of the caller; None without valid credentials."""

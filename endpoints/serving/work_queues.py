@@ -19,6 +19,7 @@ import orjson
 
 from chat.processes.shared_places import NoPlaceError, SharedPlaces
 from chat.processes.threads import WorkerThreads
+from chat.tools.registry import ToolRegistry
 from endpoints.http.errors import InvalidRequestError, RateLimitedError, ServerBusyError
 from endpoints.http.validation import query_parameters
 from settings import Settings
@@ -91,12 +92,6 @@ def calls_tool(name_of: NameOfTool) -> Callable[[View], View]:
     return decorate
 
 
-def tool_called(view: Callable[..., Any] | None, arguments: Mapping[str, Any], body: bytes) -> str | None:
-    """The name of the tool that `view` calls for this request; None where it calls none."""
-    name_of: NameOfTool | None = getattr(view, "name_of_tool", None)
-    return None if name_of is None else name_of(arguments, body)
-
-
 def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b"") -> Work:
     """The kind of work that `view` does for a request with this query and this body."""
     kind: Work | WorkOf = getattr(view, "work", Work.SHORT)
@@ -107,6 +102,22 @@ def work_of(view: Callable[..., Any] | None, query: bytes = b"", body: bytes = b
         return kind(query_parameters(query) if hasattr(view, "query_model") else {}, body)
     except InvalidRequestError:
         return Work.SHORT  # the view refuses it
+
+
+def work_of_call(
+    view: Callable[..., Any] | None, query: bytes, body: bytes, *, arguments: Mapping[str, Any], tools: ToolRegistry
+) -> Work:
+    """`work_of`, but for calls of tools that may hang: they never hold the threads of other requests.
+
+    arguments: in the path. tools: those of everybody.
+    """
+    kind, name_of = work_of(view, query, body), getattr(view, "name_of_tool", None)
+    name: str | None = None if name_of is None or kind is Work.MODEL else name_of(arguments, body)
+    if name is None:
+        return kind
+    tool = tools.find(name)
+    # One that is not everybody's is of a server that a person has joined, or there is none.
+    return Work.TOOLS if tool is None or tool.is_installed or tool.is_remote else kind
 
 
 def read_on_loop(body: bytes) -> Any:

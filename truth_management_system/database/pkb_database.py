@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, NestedTransaction, inspect
 from sqlalchemy.exc import IntegrityError
 
-from database.engine.backend import Backend, log_failure
+from database.engine.backend import UNREACHABLE, Backend
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import SearchIndexDamagedError, StorageBusyError, StoreError
@@ -67,8 +67,8 @@ class PKBDatabase:
     are raised as KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means,
     and for values that no column can hold, which are an InvalidKnowledgeError.
 
-    statements: how many were run so far. failures: how often the file could not be read or
-    written for another reason than a lock.
+    statements: how many were run so far. failures: how often the store could not be read or
+    written for another reason than a lock, or a database server that is away.
     """
 
     def __init__(self, config: PKBConfig) -> None:
@@ -284,9 +284,7 @@ class PKBDatabase:
             except self._opened().backend.errors as error:
                 if _is_about_a_value(error):
                     raise InvalidKnowledgeError("A value is neither text nor a number.") from error
-                failure = log_failure(
-                    self._opened().backend.store_error(error), error, doing="using the knowledge base"
-                )
+                failure = self._opened().read_failure(error, doing="using the knowledge base")
                 self._opened().mend_soon(failure, since=None if self.is_in_transaction else since)
                 raise self._unavailable(failure) from error
 
@@ -320,7 +318,8 @@ class PKBDatabase:
     def _unavailable(self, error: StoreError) -> KnowledgeUnavailableError:
         if isinstance(error, SearchIndexDamagedError):
             return KnowledgeIndexDamagedError(error.message)
-        self.failures += not isinstance(error, StorageBusyError)
+        # The connections to a server that was away are replaced by themselves.
+        self.failures += not isinstance(error, StorageBusyError) and error.message != UNREACHABLE
         return KnowledgeUnavailableError(error.message.replace("The database", "The knowledge base"))
 
     def _opened(self) -> Database:

@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -15,14 +16,16 @@ from sqlalchemy import select
 
 from chat.context.knowledge import EmbeddingUpkeep, KnowledgeAccess, tell_changes
 from chat.runtime.upkeep import keep_up
+from database.engine.backend import UNEXPLAINED, UNREACHABLE
+from database.engine.errors import StorageFailedError
 from database.schema import activities
 from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState
 from search.meaning import MessageVectors
-from tests.chat.conftest import EMAIL, Talk, remember
+from tests.chat.conftest import EMAIL, Talk, remember, wait_until
 from tests.live_server import ROOT
 from tests.truth_management_system.search.word_vectors import WordVectors
-from truth_management_system.interface.structured_api import KnowledgeModels
+from truth_management_system.interface.structured_api import KnowledgeModels, KnowledgeUnavailableError
 from vault.documents import Vaults
 
 TELL = """
@@ -354,3 +357,35 @@ def test_only_an_open_store_can_tell_that_somebody_has_no_memories(talk: Talk) -
     access.set_damage("page 3 is damaged")
     assert not access.is_empty("ben@example.org")
     access.close()
+
+
+@pytest.mark.parametrize(("reason", "is_kept"), [(UNREACHABLE, True), (UNEXPLAINED, False)])
+def test_memories_whose_server_was_away_are_not_opened_anew(
+    talk: Talk, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch, reason: str, is_kept: bool
+) -> None:
+    monkeypatch.setattr("chat.context.knowledge._TRY_AGAIN_AFTER", 0.0)
+    opened = knowledge.database()
+    monkeypatch.setattr(type(opened.store.backend), "store_error", lambda *_: StorageFailedError(reason))
+    with pytest.raises(KnowledgeUnavailableError):
+        opened.fetchall("SELECT 1 FROM nowhere")
+    assert knowledge.is_available()
+    assert (knowledge.database() is opened) is is_kept
+
+
+def test_a_store_that_could_not_be_opened_is_opened_for_whoever_asks_whether_it_can_be_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "pkb.sqlite"
+    file.mkdir()
+    access = KnowledgeAccess(tmp_path)
+    for _ in range(3):
+        assert not access.is_available()
+    file.rmdir()
+    wait_until(access.is_available)
+    assert access._opening is not None
+    access.close()
+    told = [record for record in caplog.records if record.name == "chat.context.knowledge"]
+    assert [record.getMessage().partition(":")[0] for record in told] == [
+        "the knowledge base can't be opened",
+        "the knowledge base is open again",
+    ]

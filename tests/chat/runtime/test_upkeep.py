@@ -20,6 +20,7 @@ from chat.runtime import jobs, upkeep
 from database.connection import open_store
 from database.engine.clock import now
 from database.engine.database import Database
+from database.engine.errors import StorageFailedError
 from database.jobs import Job
 from database.maintenance import purging
 from search.meaning import MessageVectors
@@ -112,6 +113,37 @@ def test_work_that_has_more_to_do_goes_on_at_once_and_rests_when_it_is_done(monk
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(upkeep.Upkeep().repeat(lambda: next(results), what="tried", every=7.0))
     assert pauses[:5] == [0.0, 0, 0, 7.0, 7.0]
+
+
+def test_work_that_has_to_wait_is_logged_when_that_begins_and_when_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pauses: list[float] = []
+    away, full = StorageFailedError("It is away."), StorageFailedError("It is full.")
+    results: list[object] = [0, away, away, full, away, 0, 0, away, 0]
+
+    def work() -> object:
+        result = results[len(pauses) - 1]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) > len(results):
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(upkeep.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(upkeep.Upkeep().repeat(work, what="tries"))
+    told = [message.partition(" in ")[0] for message in caplog.messages]
+    assert told == [
+        "upkeep of tries has to wait: It is away.",
+        "upkeep of tries has to wait: It is full.",
+        "upkeep of tries goes on again: failed 4 times",
+        "upkeep of tries has to wait: It is away.",
+        "upkeep of tries goes on again: failed once",
+    ]
 
 
 @pytest.mark.parametrize("is_short", [True, False])

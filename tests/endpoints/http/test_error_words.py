@@ -29,6 +29,8 @@ PACKAGES = (
     "vault",
 )
 FOR_PROGRAMS = {
+    "f'tools: {error.message}'",
+    "f'{first} and {other} are names of the same argument: give one of them.'",
     "'The answer has been closed by another process.'",
     "f'The tool ended with code {error.code} in the place of an answer.'",
     "f'The tool ended with {type(error).__name__} in the place of an answer.'",
