@@ -350,7 +350,8 @@ def _origins(source: _Source, page: ActivityPage) -> Mapping[str, Sequence[Mappi
     conversation = source.heading.conversation
     if source.heading.origin is None or conversation is None:
         return {}
-    own: dict[str, Any] = {"database": source.database, "conversation_id": conversation.conversation_id}
+    own: dict[str, Any] = {"database": source.database, "user_email": source.selection.user_email}
+    own["conversation_id"] = conversation.conversation_id
     return origins_of_messages(**own, message_ids=list(page.messages))
 
 

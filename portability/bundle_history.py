@@ -39,7 +39,7 @@ from database.turns.turns import accept_turn, finish_turn
 from portability.archived_files import place_of
 from portability.bundles import Bundle, files_beside, keep_file, save_bundle
 from portability.errors import BrokenBundleError
-from portability.importers.origins import tidy_origin, tidy_origins
+from portability.origins import tidy_origin, tidy_origins
 from portability.scratch import remove_abandoned, scratch_folder
 
 _IN_COLUMNS = {
@@ -251,7 +251,8 @@ def _name_origins(history: History, messages: Sequence[dict[str, Any]]) -> dict[
     """Let messages say what another program calls them, from which they came; what the conversation is there."""
     metadata, database = history.metadata(), history.own_database
     own: dict[str, Any] = {"database": database, "conversation_id": metadata["conversation_id"]}
-    origin = origin_of(**own, user_email=metadata["user_id"])
+    own["user_email"] = metadata["user_id"]
+    origin = origin_of(**own)
     if origin is None:
         return {}
     # A bundle has one text of each answer.

@@ -12,7 +12,7 @@ messages are known by what that program calls them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,11 +61,20 @@ from .importing import (
     add_stored_messages,
     numbers_of,
     thread_rows,
-    versions_of,
     with_new_ids,
 )
-from .origins import OWN_SOURCES, Arrived, adopt, live_one_of, note_digest, note_origins, note_same, same_messages
+from .origins import (
+    OWN_SOURCES,
+    Arrived,
+    live_one_of,
+    name_origins,
+    note_same,
+    same_messages,
+    variants_of_source,
+    versions_of,
+)
 from .outside import NOTHING, Outside, cite_or_note, id_in_account, link_or_note, threads_to_store
+from .standing import Places
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
@@ -95,6 +104,7 @@ def update_from_file(
         return None
     there = conversations_of_file[0]
     source_id = there.conversation_id
+    said = [each.message for each in imported if each.message is not None]
 
     def job(connection: Connection) -> ImportedFile | None:
         by_id = _live_one(connection, source_id, user_email)
@@ -104,7 +114,8 @@ def update_from_file(
         thread_ids = [each["thread_id"] for each in threads_of_file]
         activity_ids = [each.activity.activity_id for each in imported]
         known, own_ids = _known(connection, activity_ids, thread_ids, user_email=user_email)
-        same = _same(connection, here, imported, known=known, own_ids=own_ids)
+        unknown = [each for each in said if own_ids.get(each["message_id"], each["message_id"]) not in known]
+        same = same_messages(connection, here, unknown, taken=known)
         all_ids = {**new_ids, **own_ids, **same, source_id: here}
         activities = with_new_ids(connection, imported, all_ids)
         known |= set(same.values())
@@ -132,20 +143,6 @@ def update_from_file(
         return database.write(job)
     except IntegrityError as error:
         raise ConflictError(say("import_contradiction")) from error
-
-
-def _same(
-    connection: Connection,
-    here: str,
-    imported: Sequence[ImportedActivity],
-    *,
-    known: Collection[str],
-    own_ids: Mapping[str, str],
-) -> dict[str, str]:
-    """Which messages of the conversation those of the file are that are not here by their ids; see `same_messages`."""
-    said = [each.message for each in imported if each.message is not None]
-    unknown = [each for each in said if own_ids.get(each["message_id"], each["message_id"]) not in known]
-    return same_messages(connection, here, unknown, taken=known) if unknown else {}
 
 
 def _nothing_new(differing: int, *, is_named: bool) -> ImportedFile:
@@ -239,7 +236,7 @@ class _Update:
                 self.told += [row.message_id] if is_told else []
                 self._add_variants(message, row)
                 self._note_cited(message, row, is_told=is_told)
-        places = _Places(self.rows, ours, {each.activity.activity_id for each in new})
+        places = Places(self.rows, ours, {each.activity.activity_id for each in new})
         placed = {message["message_id"]: message for message in places.placed(said)}
         self._add([(each, each.message and placed[each.activity.activity_id]) for each in new])
         self._choose(said, places.forked)
@@ -338,7 +335,7 @@ class _Update:
         if len(versions) < 2:
             return
         here = self._variants_here(row, versions[0])
-        known = self._variants_of_source(row, message)
+        known = variants_of_source(self.connection, message)
         new = list[Message]()
         for version in versions:
             number_here = known.get(version["number"], here.get(version["created_at"]))
@@ -356,15 +353,6 @@ class _Update:
                 self._show(row, text=storable(version["text"]), chosen_variant=number, **said)
         if new:
             self.changed.append(row.message_id)
-
-    def _variants_of_source(self, row: Any, message: Message) -> dict[int, int]:
-        """The numbers here of those versions that came from the same place, by their numbers in the file."""
-        variants = {each["id"]: each["variant"] for each in message.get("origins") or ()}
-        if not variants:
-            return {}
-        query = select(_im.source_id, _im.number).where(_im.message_id == row.message_id)
-        known = {each.source_id: each.number for each in self.connection.execute(query)}
-        return {variant: known[name] for name, variant in variants.items() if name in known}
 
     def _variants_here(self, row: Any, first: Mapping[str, Any]) -> dict[str, int]:
         """The numbers of the variants by their times; an answer that was never made again becomes the first one."""
@@ -443,11 +431,8 @@ class _Update:
         for name in (there.friendly_id, *there.aliases):
             if there.conversation_id in same and name not in {None, self.friendly_id}:
                 add_alias(self.connection, str(name), self.conversation_id, user_email=self.user_email)
-        is_adopted = adopt(self.notes, there.origin)
         arrived = Arrived(said=self.said, numbers=self.numbers, added=set(self.new_versions), told=set(self.told))
-        count = note_origins(self.notes, there.origin, arrived)
-        note_digest(self.notes, there.origin, self.said)
-        return is_adopted or count > 0
+        return name_origins(self.notes, there.origin, arrived)
 
     def _tagged(self, there: Sequence[str], left: Sequence[str] | None) -> tuple[Sequence[str], bool]:
         """Add new tags where those of here are as an import left them. What imports left now; whether any was added."""
@@ -477,53 +462,3 @@ class _Update:
         if 0 < len(self.changed) <= _TOLD_MESSAGES:
             record(self.connection, MESSAGE, "changed", ids=self.changed, **who)
         record_listed(self.connection, [read_live(self.connection, **who)], "changed")
-
-
-@dataclass(slots=True)
-class _Places:
-    """Where new messages of a file stand among those here. rows: all of here; ours: those that the file does not have.
-
-    forked: questions that others are asked in the place of now.
-    """
-
-    rows: Mapping[str, Any]
-    ours: Sequence[Any]
-    new: set[str]
-    forked: set[str] = field(default_factory=set)
-
-    def placed(self, said: Sequence[Message]) -> list[Message]:
-        """The new ones of these messages, which are in order."""
-        made, before, diverted = list[Message](), dict[str | None, int](), dict[str | None, str]()
-        first_ones: dict[str, str] = {}
-        for message in said:
-            name, branch = message["message_id"], message["branch_id"]
-            if name not in self.new:
-                row = self.rows.get(name)
-                before[branch] = row.ordinal if row is not None else before.get(branch, 0)
-                continue
-            place = {"branch_id": diverted.get(branch, branch)}
-            if message.get("branch_of"):
-                place["branch_of"] = first_ones.get(message["branch_of"], message["branch_of"])
-            elif branch not in diverted and (rival := self._rival(message, before.get(branch, 0))):
-                self.forked.add(rival)
-                first_ones[name], diverted[branch] = rival, name
-                place |= {"branch_id": name, "branch_of": rival, "chosen_branch": None}
-            made.append({**message, **place})
-        self._check(made)
-        return made
-
-    def _check(self, made: Sequence[Message]) -> None:
-        """Raise ConflictError where a message lies in a branch that is not there."""
-        names = self.rows.keys() | {message["message_id"] for message in made}
-        branches = {row.message_id for row in self.rows.values() if row.branch_of is not None}
-        branches |= {message["message_id"] for message in made if message.get("branch_of")}
-        for message in made:
-            if message["branch_id"] not in branches | {None} or message.get("branch_of") not in names | {None}:
-                raise ConflictError(say("import_contradiction"))
-
-    def _rival(self, message: Message, ordinal: int) -> str | None:
-        """The first question that the person asked here, behind this place, instead of a new question."""
-        branch = message["branch_id"]
-        asked = (row for row in self.ours if row.branch_id == branch and row.ordinal > ordinal)
-        found = next((row for row in asked if row.sender == "user" and row.message_id != branch), None)
-        return None if found is None or message["sender"] != "user" else str(found.message_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
@@ -45,8 +45,8 @@ from database.schema import (
 )
 from sentences import say
 
-from .changes import BroughtBy, Notes, note_conversation, note_said
-from .origins import Arrived, Origin, free_origin, note_origins
+from .changes import BroughtBy, Notes, note_said
+from .origins import Arrived, Origin, note_brought, note_origins, versions_of
 from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
 from .workspaces import Folder, workspace_at, workspace_or_default
 
@@ -295,9 +295,7 @@ def store_file(
                 without_agent += [(each.columns["title"], each.agent)] if names["agent_id"] is None else []
             insert_conversation(connection, {**own, **names, **each.columns}, workspace_id=place)
             if by is not None:
-                came = free_origin(connection, each.origin, user_email=user_email)
-                head: dict[str, Any] = {"columns": each.columns, "tags": each.tags}
-                note_conversation(notes, source=by.source, **head, origin=None if came is None else asdict(came))
+                note_brought(notes, each.origin, source=by.source, columns=each.columns, tags=each.tags)
             moved = [each.friendly_id] if each.friendly_id is not None and friendly_ids[conversation_id] is None else []
             for alias in (*moved, *each.aliases):
                 add_alias(connection, alias, conversation_id, user_email=user_email)
@@ -482,12 +480,6 @@ def _versions(message: Message) -> Sequence[Message]:
 def numbers_of(message: Message) -> list[int]:
     """The numbers of the versions of a message."""
     return [version["number"] for version in _versions(message)]
-
-
-def versions_of(imported: Iterable[Message]) -> dict[tuple[str, int], int]:
-    """The versions of messages with origins that are stored as they are in their file; see `Arrived`."""
-    named = (each for each in imported if each.get("origins"))
-    return {(each["message_id"], number): number for each in named for number in numbers_of(each)}
 
 
 def _variants(imported: Sequence[Message], rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

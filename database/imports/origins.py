@@ -7,7 +7,7 @@ export said, and one by what its source calls it, if it came from there at all. 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,17 @@ from database.schema import (
     workspaces,
 )
 
-from .changes import DOCUMENT, DOCUMENT_ORIGIN, ORIGINS_BESIDE, SAME, STATE, WORKSPACE, WORKSPACE_ORIGIN, Notes
+from .changes import (
+    DOCUMENT,
+    DOCUMENT_ORIGIN,
+    ORIGINS_BESIDE,
+    SAME,
+    STATE,
+    WORKSPACE,
+    WORKSPACE_ORIGIN,
+    Notes,
+    note_conversation,
+)
 
 OWN_SOURCES = ("account", "anaphora")
 """The sources whose ids are those of this program, by which everything is known anyway."""
@@ -85,7 +95,7 @@ def _origin(connection: Connection, conversation_id: str, *, user_email: str) ->
 
 
 def origins_of_messages(
-    *, database: Database, conversation_id: str, message_ids: Sequence[str], shown_alone: bool = False
+    *, database: Database, user_email: str, conversation_id: str, message_ids: Sequence[str], shown_alone: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
     """What their source calls messages of a conversation, by the ids of here: `{id, variant, digest}` each.
 
@@ -95,7 +105,8 @@ def origins_of_messages(
     columns = (_im.source_id, _im.message_id, _im.number, _im.digest)
     for start in range(0, len(message_ids), _AT_ONCE):
         these = _im.message_id.in_(message_ids[start : start + _AT_ONCE])
-        query = select(*columns).where(_im.conversation_id == conversation_id, these)
+        query = select(*columns).join(imported_conversations, _ic.conversation_id == _im.conversation_id)
+        query = query.where(_im.conversation_id == conversation_id, _ic.user_email == user_email, these)
         if shown_alone:
             query = query.join(messages, messages.c.message_id == _im.message_id)
             query = query.where(_im.number == func.coalesce(messages.c.chosen_variant, 1))
@@ -129,12 +140,14 @@ def _known(connection: Connection, origin: Origin, *, user_email: str, is_live: 
 
 
 def same_messages(
-    connection: Connection, conversation_id: str, said: Iterable[Said], *, taken: Collection[str]
+    connection: Connection, conversation_id: str, said: Sequence[Said], *, taken: Collection[str]
 ) -> dict[str, str]:
     """Which messages of a conversation those of a file are that came from the same place, by their ids in the file.
 
     taken: those that are in the file themselves. No two are the same one.
     """
+    if not any(message.get("origins") for message in said):
+        return {}
     query = select(_im.source_id, _im.message_id).where(_im.conversation_id == conversation_id)
     rows = connection.execute(query).all()
     here = {row.source_id: row.message_id for row in rows if names_source(row.source_id, row.message_id)}
@@ -148,6 +161,32 @@ def same_messages(
     return found
 
 
+def variants_of_source(connection: Connection, message: Said) -> dict[int, int]:
+    """The numbers here of those versions of a message that came from the same place, by their numbers in the file."""
+    variants = {each["id"]: each["variant"] for each in message.get("origins") or ()}
+    if not variants:
+        return {}
+    query = select(_im.source_id, _im.number).where(_im.message_id == message["message_id"])
+    known = {each.source_id: each.number for each in connection.execute(query)}
+    return {variant: known[name] for name, variant in variants.items() if name in known}
+
+
+def note_brought(
+    notes: Notes, origin: Origin | None, *, source: str, columns: Mapping[str, Any], tags: Iterable[str]
+) -> None:
+    """Note a conversation of an export of ours that is new here, by what it came from where no other one is that."""
+    free = free_origin(notes.connection, origin, user_email=notes.user_email)
+    named = None if free is None else asdict(free)
+    note_conversation(notes, source=source, columns=columns, tags=tags, origin=named)
+
+
+def versions_of(said: Iterable[Said]) -> dict[tuple[str, int], int]:
+    """The versions of messages with origins that are stored as they are in their file; see `Arrived`."""
+    named = (each for each in said if each.get("origins"))
+    own = ((each["message_id"], each.get("versions") or [{"number": 1}]) for each in named)
+    return {(name, version["number"]): version["number"] for name, versions in own for version in versions}
+
+
 def note_same(notes: Notes, same: Mapping[str, str]) -> None:
     """Note which things of here those of a file are: what names them there names these."""
     if notes.import_id is None or not same:
@@ -159,7 +198,15 @@ def note_same(notes: Notes, same: Mapping[str, str]) -> None:
             notes.added(SAME, [name], became={"id": here})
 
 
-def adopt(notes: Notes, origin: Origin | None) -> bool:
+def name_origins(notes: Notes, origin: Origin | None, arrived: Arrived) -> bool:
+    """Note what an export says of where a conversation that is here came from; whether anything of it was new."""
+    is_adopted = _adopt(notes, origin)
+    count = note_origins(notes, origin, arrived)
+    _note_digest(notes, origin, arrived.said)
+    return is_adopted or count > 0
+
+
+def _adopt(notes: Notes, origin: Origin | None) -> bool:
     """Let a conversation that an export of ours brought be the one of its source that a later export names.
 
     Whether anything changed: it has an origin already, or another conversation is that one.
@@ -251,7 +298,7 @@ def _rows(notes: Notes) -> Sequence[Any]:
     return notes.connection.execute(query).all()
 
 
-def note_digest(notes: Notes, origin: Origin | None, said: Sequence[Said]) -> None:
+def _note_digest(notes: Notes, origin: Origin | None, said: Sequence[Said]) -> None:
     """Let the digest of a conversation be that of the file, where it has of its source what the file has."""
     if origin is None or not _is_of(notes, origin):
         return

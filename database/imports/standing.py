@@ -1,4 +1,7 @@
-"""What follows the answers of an imported conversation here, so that a longer export of it is placed beside that."""
+"""Where the messages of an imported conversation stand here, so that a longer export of it is placed beside them.
+
+`Standing` is for conversations of other programs, `Places` for those of exports of ours.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from database.engine.database import Database
+from database.engine.errors import ConflictError
 from database.schema import imported_conversations, imported_messages, messages
+from sentences import say
 
+from .origins import Said as Message
 from .origins import names_source
 
 _ic, _im, _m = imported_conversations.c, imported_messages.c, messages.c
@@ -72,3 +78,53 @@ def _with_those_before(rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         if above is not None:
             before[row.message_id] = above
             yield row, above
+
+
+@dataclass(slots=True)
+class Places:
+    """Where new messages of a file stand among those here. rows: all of here; ours: those that the file does not have.
+
+    forked: questions that others are asked in the place of now.
+    """
+
+    rows: Mapping[str, Any]
+    ours: Sequence[Any]
+    new: set[str]
+    forked: set[str] = field(default_factory=set)
+
+    def placed(self, said: Sequence[Message]) -> list[Message]:
+        """The new ones of these messages, which are in order."""
+        made, before, diverted = list[Message](), dict[str | None, int](), dict[str | None, str]()
+        first_ones: dict[str, str] = {}
+        for message in said:
+            name, branch = message["message_id"], message["branch_id"]
+            if name not in self.new:
+                row = self.rows.get(name)
+                before[branch] = row.ordinal if row is not None else before.get(branch, 0)
+                continue
+            place = {"branch_id": diverted.get(branch, branch)}
+            if message.get("branch_of"):
+                place["branch_of"] = first_ones.get(message["branch_of"], message["branch_of"])
+            elif branch not in diverted and (rival := self._rival(message, before.get(branch, 0))):
+                self.forked.add(rival)
+                first_ones[name], diverted[branch] = rival, name
+                place |= {"branch_id": name, "branch_of": rival, "chosen_branch": None}
+            made.append({**message, **place})
+        self._check(made)
+        return made
+
+    def _check(self, made: Sequence[Message]) -> None:
+        """Raise ConflictError where a message lies in a branch that is not there."""
+        names = self.rows.keys() | {message["message_id"] for message in made}
+        branches = {row.message_id for row in self.rows.values() if row.branch_of is not None}
+        branches |= {message["message_id"] for message in made if message.get("branch_of")}
+        for message in made:
+            if message["branch_id"] not in branches | {None} or message.get("branch_of") not in names | {None}:
+                raise ConflictError(say("import_contradiction"))
+
+    def _rival(self, message: Message, ordinal: int) -> str | None:
+        """The first question that the person asked here, behind this place, instead of a new question."""
+        branch = message["branch_id"]
+        asked = (row for row in self.ours if row.branch_id == branch and row.ordinal > ordinal)
+        found = next((row for row in asked if row.sender == "user" and row.message_id != branch), None)
+        return None if found is None or message["sender"] != "user" else str(found.message_id)

@@ -36,10 +36,10 @@ from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files
 from portability.importers.reading.imported import FailedItem, ImportedExport, ImportedItem, form_of
 from portability.importers.reading.json_stream import parsed_json
+from portability.origins import MessageOrigins, TidyOrigin
 from sentences import say
 
 from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
-from .origins import MessageOrigins, TidyOrigin
 from .reading.values import line_of
 
 _LARGEST = 256 * 2**20

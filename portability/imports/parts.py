@@ -34,9 +34,9 @@ from database.library import PRESETS, PROMPTS, Shelf
 from portability.account_archive import MEMORIES
 from portability.errors import BrokenImportError
 from portability.importers.account_archive import ArchivedWorkspaces, folders_of
-from portability.importers.origins import BesideOrigins
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import FailedItem, ImportedKnowledgeBase, ImportedPart
+from portability.origins import BesideOrigins
 from sentences import say
 from truth_management_system.interface.structured_api import (
     InvalidKnowledgeError,

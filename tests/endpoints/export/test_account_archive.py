@@ -78,7 +78,7 @@ def test_the_archive_holds_everything_of_the_person_and_nothing_of_anybody_else(
         "settings.json",
     } == set(archive.namelist())
     manifest = json.loads(text_of(archive, "manifest.json"))
-    assert (manifest["format"], manifest["schema"], manifest["account"]) == ("anaphora-account", 1, ada.email)
+    assert (manifest["format"], manifest["schema"], manifest["account"]) == ("anaphora-account", 2, ada.email)
     assert "zqxadaevent" in text_of(archive, f"{stem}.md")
     whole = json.loads(text_of(archive, f"{stem}.json"))
     assert whole["count"] == 3

@@ -11,9 +11,9 @@ from pydantic import BeforeValidator
 from database.engine.text import storable
 from database.imports.origins import OWN_SOURCES
 
-from .reading.values import LONGEST_ID
-
-_LONGEST_MESSAGE_ID = 3 * LONGEST_ID + 10
+_LONGEST_ID = 200
+"""In characters: importers know no longer ones."""
+_LONGEST_MESSAGE_ID = 3 * _LONGEST_ID + 10
 """A message that is repeated in another branch is called by its id and that of the answer for which it is."""
 _LONGEST_TITLE = 500
 _LONGEST_PATH = 1_024
@@ -45,7 +45,7 @@ def tidy_origin(value: object) -> dict[str, str] | None:
     """The fields of an `Origin`; None for anything else."""
     if not isinstance(value, Mapping):
         return None
-    source, source_id = source_of(value.get("source")), _id(value.get("id"), longest=LONGEST_ID)
+    source, source_id = source_of(value.get("source")), _id(value.get("id"), longest=_LONGEST_ID)
     if source is None or source_id is None:
         return None
     title = value.get("title")
@@ -79,10 +79,10 @@ def _tidy_workspaces(value: object) -> list[dict[str, str | None]]:
     """What workspaces came from, likewise; without an id, one that is gone."""
     found = list[dict[str, str | None]]()
     for each in _some(value):
-        source, name = source_of(each.get("source")), _id(each.get("name"), longest=LONGEST_ID)
+        source, name = source_of(each.get("source")), _id(each.get("name"), longest=_LONGEST_ID)
         if source is not None and name is not None:
             found.append(
-                {"source": source, "name": name, "workspace_id": _id(each.get("workspace_id"), longest=LONGEST_ID)}
+                {"source": source, "name": name, "workspace_id": _id(each.get("workspace_id"), longest=_LONGEST_ID)}
             )
     return found
 
