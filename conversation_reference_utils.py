@@ -146,6 +146,11 @@ def is_short_hash(name: str) -> bool:
     return _SHORT_HASH.fullmatch(name) is not None and not name.isdigit()
 
 
+def whole_reference(conversation_friendly_id: str) -> str:
+    """The reference to copy for a whole conversation."""
+    return f"@conversation_{conversation_friendly_id}"
+
+
 def canonical_reference(conversation_friendly_id: str, identifier: str | int) -> str:
     """The reference to copy for a message; `identifier` is its short hash or its 1-based index."""
     return f"@conversation_{conversation_friendly_id}_message_{identifier}"

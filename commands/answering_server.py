@@ -33,6 +33,10 @@ class AnsweringServer(ABC):
         """The id of a new conversation."""
 
     @abstractmethod
+    def discard(self, conversation_id: str) -> None:
+        """Erase a conversation in which nothing was said."""
+
+    @abstractmethod
     def cancel(self, conversation_id: str) -> bool:
         """Stop the answer that is being written, keeping what was said; whether there was one."""
 

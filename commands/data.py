@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,6 +25,7 @@ from database.conversations.listing import domains_of
 from database.engine.clock import iso_in
 from database.engine.database import Database
 from database.engine.errors import OnlyWithSQLiteError, StoreError
+from database.imports.repository import get_import
 from database.maintenance.findings import Finding
 from database.maintenance.verification import repair_store, verify_file
 from database.search.indexing import newest_seq, reindex_messages
@@ -125,8 +127,11 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
     Of a pkb.sqlite of the first implementation, each memory counts; of one of several people, only those of this
     address come along.
 
-    Imported again, a file adds only what is new. A server may keep running. An import that is interrupted goes on by
-    the server, or when it is resumed on the page; the page also shows its report, and takes it back.
+    Imported again, a file adds only what is new. Where a file can't be read, or nothing of it could be imported, the
+    others are imported, and the exit status is 1.
+
+    A server may keep running. An import that is interrupted goes on by the server, or when it is resumed on the page;
+    the page also shows its report, and takes it back.
     """
     with one_line_errors():
         database = open_store(current_settings().users_dir)
@@ -143,30 +148,38 @@ def import_files(email: str, files: tuple[Path, ...]) -> None:
                 process="command",
             )
         ) as runner:
-            for file in files:
-                _import_file(file, runner, database=database, user_email=user_email)
+            brought = [_import_file(file, runner, database=database, user_email=user_email) for file in files]
+    if not all(brought):
+        raise SystemExit(1)
 
 
-def _import_file(file: Path, runner: ImportRunner, *, database: Database, user_email: str) -> None:
+def _import_file(file: Path, runner: ImportRunner, *, database: Database, user_email: str) -> bool:
+    """Import a file, and say what came of it; whether it did more than fail."""
+    own: dict[str, Any] = {"database": database, "user_email": user_email}
     try:
-        which = accept_file(file, name=file.name, database=database, user_email=user_email, state="running")
+        # Leased as it is added: a server that runs would begin it before this process does.
+        which = accept_file(file, name=file.name, state="running", owner=runner.owner, **own)
     except BrokenImportError as error:
-        raise click.ClickException(f"{file}: {error.message}") from None
+        click.echo(f"Error: {file}: {error.message}", err=True)
+        return False
     while which.state == "running":
-        further = runner.run_due(import_id=which.import_id)
-        if further is None:
+        is_ours = runner.run_due(import_id=which.import_id) is not None
+        which = get_import(**own, import_id=which.import_id)
+        if not is_ours:  # another process has it
             break
-        which = further
         if sys.stderr.isatty():
             click.echo(f"\r{file.name}: {which.done:,} messages", err=True, nl=which.state != "running")
     for each in which.failures:
         click.echo(f"{file}: {each['item']}: {each['reason']}", err=True)
     if which.state != "done":
-        raise click.ClickException(f"{file}: {which.error or f'The import is {which.state}.'}")
+        click.echo(f"Error: {file}: {which.error or f'The import is {which.state}.'}", err=True)
+        return False
     counts = {"imported": which.imported, "updated": which.updated, "unchanged": which.skipped, "failed": which.failed}
     click.echo(f"{file}: {', '.join(f'{count} {what}' for what, count in counts.items())}.")
     for path in documents_to_learn_from(which, vaults=_vaults()):
         click.echo(f"{file}: {path} is a text to learn from: the import in the settings finds memories in it.")
+    # What failed counts as unchanged, too.
+    return bool(which.imported or which.updated) or not which.failed or which.skipped > which.failed
 
 
 @group.command("verify", epilog=examples("data verify", "data verify --repair"))

@@ -32,7 +32,7 @@ USAGE, MISSING, REFUSED = 2, 3, 4
 """Exit codes: a wrong use; a thing that is not there or another person's; an account or token that may not do this."""
 _LONGEST_SHOWN = 200
 _CODE_OF_STATUS = {400: USAGE, 403: REFUSED, 404: MISSING, 413: USAGE, 422: USAGE}
-_CODE_OF_ERROR = {"ambiguous": USAGE, "thread_mismatch": USAGE}
+_CODE_OF_ERROR = {"ambiguous": USAGE, "model_not_allowed": USAGE, "thread_mismatch": USAGE}
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 

@@ -60,7 +60,8 @@ def import_documents(email: str | None, folder: str, files: tuple[Path, ...]) ->
             report = import_files(vault, found, folder=folder)
     for path, why in report.refused:
         click.echo(f"{path}: {why.message}", err=True)
-    click.echo(f"{len(report.imported)} documents were imported, {len(report.unchanged)} were there already.")
+    others = f" {report.passed_over} other files were passed over." if report.passed_over else ""
+    click.echo(f"{len(report.imported)} documents were imported, {len(report.unchanged)} were there already.{others}")
     if report.refused:
         raise SystemExit(1)
 

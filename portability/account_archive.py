@@ -15,10 +15,11 @@ from typing import IO, Any
 
 import orjson
 
-from activity.export import FORMATS, whole_conversation
+from activity.export import FORMATS, room_beside, whole_conversation
 from activity.export_document import PageWords
 from activity.recipes import RecipeRegistry
 from database.accounts.users import UserRow, get_user
+from database.activities.storing import BESIDE
 from database.agents.repository import AgentRules, list_agents
 from database.conversations.friendly_ids import aliases_of
 from database.conversations.overview import KeptConversation, all_conversations, count_conversations
@@ -41,7 +42,7 @@ FORMAT, SCHEMA = "anaphora-account", 2
 KNOWN_SCHEMAS = (1, SCHEMA)
 """Those that are imported. Schema 1 does not say what came from other programs."""
 MANIFEST, SETTINGS, MEMORIES = "manifest.json", "settings.json", "memories/memories.json"
-CONVERSATIONS, DOCUMENTS = "conversations/", "documents/"
+CONVERSATIONS, DOCUMENTS, ACTIVITIES = "conversations/", "documents/", "activities/"
 _EXTENSIONS = {"html": "html", "markdown": "md", "json": "json"}
 assert set(_EXTENSIONS) == set(FORMATS)
 _IN_MEMORY = 1024 * 1024
@@ -95,6 +96,7 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
     yield _json(MANIFEST, _manifest(user, conversations=total))
     listed: list[IndexedConversation] = []
     yield from _conversations(source, listed, total=total, progress=progress)
+    yield from _activities(source)
     yield from _memories(source.memories)
     documents: list[str] = []
     yield from _documents(source.vault, documents)
@@ -119,6 +121,7 @@ def _manifest(user: UserRow, *, conversations: int) -> dict[str, Any]:
         "files": {
             "index.html": "Open this one: it leads to everything else.",
             CONVERSATIONS: "Each conversation as a page (.html), as Markdown (.md) and as JSON (.json).",
+            ACTIVITIES: "What happened to memories and documents outside of conversations, as JSON.",
             "memories/": "All memories as JSON and as Markdown.",
             DOCUMENTS: "The documents as they are.",
             SETTINGS: "What you told about yourself, agents, presets, prompts, folders, tool servers without keys, and "
@@ -169,6 +172,14 @@ def _write(
             drafts[fmt].write(piece)
     for draft in drafts.values():
         draft.seek(0)
+
+
+def _activities(source: AccountSource) -> Iterator[ArchivedFile]:
+    """What happened beside the conversations, where threads of conversations may begin."""
+    for room in BESIDE:
+        chunks = room_beside(source.user_email, room, database=source.database, recipes=source.recipes)
+        if chunks is not None:
+            yield ArchivedFile(path=f"{ACTIVITIES}{room}.json", chunks=chunks)
 
 
 def _memories(memories: StructuredAPI) -> Iterator[ArchivedFile]:

@@ -25,25 +25,36 @@ _MOST_BYTES = 200 * 1024 * 1024
 
 
 class PackedFile(NamedTuple):
-    """A file that may be imported: the path that it asks for, and its content; None: larger than a document may be."""
+    """A file that may be imported: the path that it asks for, and its content; None: larger than a document may be.
+
+    is_document: False for a file of an archive that is hidden or no document, and is passed over.
+    """
 
     path: str
     content: bytes | None
+    is_document: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ImportReport:
-    """What became of each file. unchanged: those that were there with the same text. refused: (path, why)."""
+    """What became of each file. unchanged: those that were there with the same text. refused: (path, why).
+
+    passed_over: how many files of archives were hidden or no documents.
+    """
 
     imported: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     refused: list[tuple[str, StoreError]] = field(default_factory=list)
+    passed_over: int = 0
 
 
 def import_files(vault: Vault, files: Iterable[PackedFile], *, folder: str = "") -> ImportReport:
     """Write new documents below `folder`; a path that another text has is refused. Raises VaultReadOnlyError."""
     report = ImportReport()
-    for path, content in _until_refused(files, report):
+    for path, content, is_document in _until_refused(files, report):
+        if not is_document:
+            report.passed_over += 1
+            continue
         wanted = f"{folder.strip('/')}/{path}" if folder.strip("/") else path
         try:
             _import(vault, wanted, content, report)
@@ -103,14 +114,14 @@ def _files(uploads: Sequence[tuple[str, IO[bytes]]]) -> Iterator[PackedFile]:
 
 
 def _of_archive(file: IO[bytes]) -> Iterator[PackedFile]:
-    """The documents of an archive; hidden files, and files that are no documents, are passed over."""
+    """The files of an archive; hidden ones, and those that are no documents, are passed over."""
     try:
         with zipfile.ZipFile(file) as archive:
             for entry in archive.infolist():
-                parts = entry.filename.split("/")
-                if entry.is_dir() or not paths.is_document_name(parts[-1]):
+                if entry.is_dir():
                     continue
-                if any(part.startswith(".") and part.strip(".") for part in parts) or parts[0] == "__MACOSX":
+                if not _is_document(entry.filename):
+                    yield PackedFile(entry.filename, None, is_document=False)
                     continue
                 with archive.open(entry) as packed:
                     # The size that an archive states is not believed.
@@ -121,10 +132,18 @@ def _of_archive(file: IO[bytes]) -> Iterator[PackedFile]:
         raise InvalidChangeError(say("archive_unreadable")) from None
 
 
+def _is_document(path: str) -> bool:
+    """Whether a file of an archive is a document that a person put there."""
+    parts = path.split("/")
+    is_hidden = parts[0] == "__MACOSX" or any(part.startswith(".") and part.strip(".") for part in parts)
+    return paths.is_document_name(parts[-1]) and not is_hidden
+
+
 def _within_limits(files: Iterator[PackedFile]) -> Iterator[PackedFile]:
-    size = 0
-    for number, file in enumerate(files):
+    number = size = 0
+    for file in files:
+        number += file.is_document
         size += len(file.content or b"")
-        if number >= MOST_FILES or size > _MOST_BYTES:
+        if number > MOST_FILES or size > _MOST_BYTES:
             raise InvalidChangeError(say("archive_too_large", most=MOST_FILES, megabytes=_MOST_BYTES // 2**20))
         yield file

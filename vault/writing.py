@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conversation_reference_utils import canonical_reference
+from conversation_reference_utils import canonical_reference, whole_reference
 from database.engine.durability import flush_to_disk
 from database.engine.errors import InvalidChangeError
 from database.history.documents import follow_renamed
-from database.vault.writes import Action, Source, find_source, record_write
+from database.vault.writes import Action, Source, Written, find_source, record_writes
 from language_models.file_lock import locked_within
 from sentences import say
 from vault.content.markdown import Document, version_of
@@ -61,11 +61,13 @@ def write(
     version: str | None = None,
     reason: str = "",
     message_id: str | None = None,
+    by_model: bool = False,
     action: Action = "write",
 ) -> Document:
     """Write the whole document. version: the one that is replaced; None: there is none yet. reason: of the commit.
 
-    message_id: the answer that proposed it. action: how the text came to be.
+    message_id: the answer that proposed it. by_model: what answers there writes it by itself, with no proposal that
+    the person accepted. action: how the text came to be.
 
     Raises VersionMissingError for a document that exists, where no version is named, and VersionConflictError where
     another version is there now; DocumentExistsError where the path is that of a folder, or leads through a document;
@@ -78,7 +80,14 @@ def write(
             raise VersionMissingError
         _require_version(current, version)
         return _replace(
-            vault, path, text, current, reason=reason or f"Write {path}", message_id=message_id, action=action
+            vault,
+            path,
+            text,
+            current,
+            reason=reason or f"Write {path}",
+            message_id=message_id,
+            by_model=by_model,
+            action=action,
         )
 
 
@@ -90,6 +99,7 @@ def _replace(
     *,
     reason: str,
     message_id: str | None = None,
+    by_model: bool = False,
     action: Action,
 ) -> Document:
     """Write the whole document in the place of `current`. Call it while the vault is locked."""
@@ -97,7 +107,7 @@ def _replace(
     source = _source(vault, message_id)
     _require_room(vault, text, current)
     written = _written(vault, path, text, is_new=current is None, reason=_because(reason, source))
-    _record(vault, action, path, version=written.version, source=source)
+    _record(vault, [Written(action, path, written.version)], source=source, by_model=by_model)
     return written
 
 
@@ -167,11 +177,17 @@ def version_with(text: str) -> str:
 
 
 def delete(
-    vault: Vault, path: str, *, version: str | None = None, reason: str = "", message_id: str | None = None
+    vault: Vault,
+    path: str,
+    *,
+    version: str | None = None,
+    reason: str = "",
+    message_id: str | None = None,
+    by_model: bool = False,
 ) -> str:
     """Move the document into the vault's bin; where it lies now, relative to the vault. Raises as `append` does.
 
-    message_id: the answer that proposed it.
+    message_id, by_model: as of `write`.
     """
     with _writing(vault):
         current = vault.read(path)
@@ -182,7 +198,7 @@ def delete(
         vault.follow([path])
         source = _source(vault, message_id)
         _commit(vault, [path], reason=_because(reason or f"Delete {path}", source))
-        _record(vault, "delete", path, version=None, source=source)
+        _record(vault, [Written("delete", path, None)], source=source, by_model=by_model)
         return kept
 
 
@@ -203,7 +219,7 @@ def restore(vault: Vault, kept_at: str) -> Document:
         vault.follow([path])
         _commit(vault, [path], reason=f"Restore {path}")
         document = vault.read(path)
-        _record(vault, "restore", path, version=document.version, source=None)
+        _record(vault, [Written("restore", path, document.version)], source=None, by_model=False)
         return document
 
 
@@ -215,10 +231,11 @@ def rename(
     version: str | None = None,
     reason: str = "",
     message_id: str | None = None,
+    by_model: bool = False,
 ) -> Renamed:
     """Move the document; links that led to it are changed where they would no longer do so.
 
-    message_id: the answer that proposed it.
+    message_id, by_model: as of `write`.
 
     Raises DocumentExistsError where `new_path` is taken, and what `append` raises.
     """
@@ -243,7 +260,9 @@ def rename(
         because = _because(reason or f"Rename {path} to {new_path}", source)
         _commit(vault, [path, new_path, *followed], reason=because)
         document = vault.read(new_path)
-        _record(vault, "rename", new_path, version=document.version, source=source)
+        writes = [Written("rename", new_path, document.version, old_path=path)]
+        writes += [Written("write", each, vault.read(each).version) for each in followed if each != new_path]
+        _record(vault, writes, source=source, by_model=by_model)
         return Renamed(document=document, followed=followed)
 
 
@@ -326,21 +345,24 @@ def _source(vault: Vault, message_id: str | None) -> Source | None:
 
 
 def _because(reason: str, source: Source | None) -> str:
-    """The message of a commit: the reason, and the reference to the answer out of which the change came."""
-    if source is None or not source.friendly_id:
+    """The message of a commit: the reason, and what names the answer out of which the change came.
+
+    An answer that is being written has no short hash yet, and the first one no friendly id: then its conversation is
+    named, or its id.
+    """
+    if source is None:
         return reason
-    return f"{reason}\n\n{canonical_reference(source.friendly_id, source.short_hash)}"
+    if source.friendly_id is None:
+        named = f"/interface/{source.conversation_id}"
+    elif source.short_hash is None:
+        named = whole_reference(source.friendly_id)
+    else:
+        named = canonical_reference(source.friendly_id, source.short_hash)
+    return f"{reason}\n\n{named}"
 
 
-def _record(vault: Vault, action: Action, path: str, *, version: str | None, source: Source | None) -> None:
-    record_write(
-        database=vault.database,
-        user_email=vault.user_email,
-        action=action,
-        path=path,
-        version=version,
-        source=source,
-    )
+def _record(vault: Vault, writes: Sequence[Written], *, source: Source | None, by_model: bool) -> None:
+    record_writes(database=vault.database, user_email=vault.user_email, writes=writes, source=source, by_model=by_model)
 
 
 def _put(file: Path, content: bytes, *, is_new: bool) -> None:

@@ -75,24 +75,26 @@ def planned(vault: Vault, change: DocumentChange) -> tuple[DocumentChange, str]:
     return replace(change, version=version, result=result), diff
 
 
-def make(vault: Vault, change: DocumentChange, *, message_id: str | None) -> dict[str, Any]:
+def make(vault: Vault, change: DocumentChange, *, message_id: str | None, by_model: bool = False) -> dict[str, Any]:
     """Make a planned change; what there is now. A change of the text that is there already is not made again.
 
-    message_id: the answer that proposed it. Raises VersionConflictError or VersionMissingError where the document is
-    not the one that the change was planned for, and what `planned` raises.
+    message_id: the answer that proposed it. by_model: it was no proposal that the person accepted. Raises
+    VersionConflictError or VersionMissingError where the document is not the one that the change was planned for, and
+    what `planned` raises.
     """
+    who: dict[str, Any] = {"message_id": message_id, "by_model": by_model}
     if change.action == "delete":
-        kept = vault.delete(change.path, version=change.version, message_id=message_id)
+        kept = vault.delete(change.path, version=change.version, **who)
         return {"path": change.path, "kept_at": kept}
     if change.action == "rename":
-        renamed = vault.rename(change.path, change.new_path, message_id=message_id)
+        renamed = vault.rename(change.path, change.new_path, **who)
         return {**_named(change.new_path), "followed": renamed.followed}
     current = vault.read_if_there(change.path)
     if current is None or current.version != change.result:
         if change.version is not None and (current is None or current.version != change.version):
             raise VersionConflictError(current)
         text = _text_after(current, change)
-        vault.write(change.path, text, version=change.version, message_id=message_id, action=change.action)
+        vault.write(change.path, text, version=change.version, action=change.action, **who)
     return _named(change.path)
 
 

@@ -87,7 +87,7 @@ def _changed(context: ToolContext, wanted: DocumentChange) -> Result:
     if not diff:
         raise NothingToChangeError
     if context.may_write:
-        return {"success": True, **make(vault, change, message_id=context.message_id)}
+        return {"success": True, **make(vault, change, message_id=context.message_id, by_model=True)}
     told = propose(context, kind="document", payload=change.payload, diff=diff)
     # The texts are with the proposal; the model, which wrote them, needs only to know which one it is.
     named = {name: value for name, value in change.payload.items() if name in ("action", "path", "new_path")}

@@ -18,7 +18,8 @@ from chat.processes.supervisor import http_address
 from chat.runtime.startup import DataFolderError, ServerRunningError
 from commands.answering_server import AnsweringServer, Event, ServerRequestError
 from database.accounts import api_tokens
-from database.conversations.repository import create_conversation
+from database.conversations.deletion import erase_binned
+from database.conversations.repository import create_conversation, delete_conversation
 from database.engine.database import Database
 from database.engine.errors import StoreError, TokenNotFoundError
 from endpoints.http.errors import RequestError, code_of, row_of
@@ -49,6 +50,12 @@ class RunningServer(AnsweringServer):
         """The id of a new conversation. Raises ServerRequestError."""
         return str(self._post("/create_conversation/assistant/", {})["conversation_id"])
 
+    def discard(self, conversation_id: str) -> None:
+        """Erase a conversation in which nothing was said. Raises ServerRequestError."""
+        for place in ("delete_conversation", "bin"):
+            with self._response(f"/{place}/{quote(conversation_id, safe='')}", {}, method="DELETE"):
+                pass
+
     def _events(self, conversation_id: str, body: Mapping[str, Any]) -> Generator[Event, None, None]:
         with self._response(f"/send_message/{quote(conversation_id, safe='')}", body, is_stream=True) as response:
             for line in response:
@@ -66,7 +73,7 @@ class RunningServer(AnsweringServer):
 
     @contextmanager
     def _response(
-        self, path: str, body: Mapping[str, Any], *, is_stream: bool = False
+        self, path: str, body: Mapping[str, Any], *, method: str = "POST", is_stream: bool = False
     ) -> Iterator[http.client.HTTPResponse]:
         """A successful response. is_stream: the server may be silent for as long as a model thinks."""
         with closing(http.client.HTTPConnection(self._host, self._port, timeout=_CONNECT_SECONDS)) as connection:
@@ -78,7 +85,7 @@ class RunningServer(AnsweringServer):
                     "Authorization": f"Bearer {self._token}",
                     "Content-Type": "application/json",
                 }
-                connection.request("POST", path, json.dumps(body), headers)
+                connection.request(method, path, json.dumps(body), headers)
                 response = connection.getresponse()
                 _raise_for_status(response)
                 yield response
@@ -136,6 +143,12 @@ class ThisProcess(AnsweringServer):
         """The id of a new conversation. Raises StoreError."""
         row = create_conversation(database=self._state.database, user_email=self._user_email, domain="assistant")
         return row.conversation_id
+
+    def discard(self, conversation_id: str) -> None:
+        """Erase a conversation in which nothing was said. Raises StoreError."""
+        own: dict[str, Any] = {"database": self._state.database, "user_email": self._user_email}
+        delete_conversation(**own, conversation_id=conversation_id)
+        erase_binned(**own, conversation_id=conversation_id)
 
     def _events(self, conversation_id: str, body: Mapping[str, Any]) -> Generator[Event, None, None]:
         try:

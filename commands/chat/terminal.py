@@ -140,11 +140,20 @@ class Chat:
         return question
 
     def _answer(self, question: str) -> None:
-        if self.conversation_id is None:
-            self.conversation_id = self.server.create_conversation()
+        is_new = self.conversation_id is None
+        self.conversation_id = self.conversation_id or self.server.create_conversation()
+        try:
+            self._answer_in(self.conversation_id, question)
+        except ServerRequestError as error:
+            if is_new and error.status is not None:  # refused, so that nothing was said there
+                self.server.discard(self.conversation_id)
+                self.conversation_id = None
+            raise
+
+    def _answer_in(self, conversation_id: str, question: str) -> None:
         shown = ShownAnswer(self.answers)
-        with self._stopping_on_interrupt(self.conversation_id):
-            events = self.server.send(self.conversation_id, question, model=self.model, use_tools=self.use_tools)
+        with self._stopping_on_interrupt(conversation_id):
+            events = self.server.send(conversation_id, question, model=self.model, use_tools=self.use_tools)
             for event in events:
                 shown.add(event)
                 self.friendly_id = event.get("conversation", {}).get("conversation_friendly_id") or self.friendly_id

@@ -57,6 +57,17 @@ def ids_in_use(
     return own, new_ids
 
 
+def ids_known(
+    connection: Connection, *, activity_ids: Sequence[str], thread_ids: Sequence[str], user_email: str
+) -> tuple[set[str], dict[str, str]]:
+    """Which activities and threads are here, by their ids here, and the new ids of those that another person has."""
+    known, new_ids = ids_in_use(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
+    activities_again = [new_ids[each] for each in activity_ids if each in new_ids]
+    threads_again = [new_ids[each] for each in thread_ids if each in new_ids]
+    again, _ = ids_in_use(connection, activity_ids=activities_again, thread_ids=threads_again, user_email=user_email)
+    return known | again, new_ids
+
+
 def id_of_copy(name: str, user_email: str) -> str:
     """The id that an activity or a thread gets in an account, where another person has the one of the file."""
     return str(uuid.uuid5(_COPIES, f"{user_email} {name}"))

@@ -41,6 +41,8 @@ _NUMBERS = Prepared(
         func.generate_series(literal_column("1"), cast(bindparam("count"), BigInteger))
     )
 )
+BESIDE = ("knowledge", "documents")
+"""What the ids of the rooms beside the conversations end in, which begin with the person's address."""
 _AT_ONCE = 50
 """So many are one statement: more would be more parameters than some databases take."""
 

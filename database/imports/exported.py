@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from database.activities.renaming import ids_in_use
+from database.activities.renaming import ids_known
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
@@ -113,7 +113,7 @@ def update_from_file(
             return None
         thread_ids = [each["thread_id"] for each in threads_of_file]
         activity_ids = [each.activity.activity_id for each in imported]
-        known, own_ids = _known(connection, activity_ids, thread_ids, user_email=user_email)
+        known, own_ids = ids_known(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
         unknown = [each for each in said if own_ids.get(each["message_id"], each["message_id"]) not in known]
         same = same_messages(connection, here, unknown, taken=known)
         all_ids = {**new_ids, **own_ids, **same, source_id: here}
@@ -160,17 +160,6 @@ def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConver
     return all(each.conversation_id == conversation.conversation_id for each in imported) and all(
         "branch_id" in each.message for each in imported if each.message is not None
     )
-
-
-def _known(
-    connection: Connection, activity_ids: Sequence[str], thread_ids: Sequence[str], *, user_email: str
-) -> tuple[set[str], dict[str, str]]:
-    """Which activities and threads are here, by their ids here, and the new ids of those that another person has."""
-    known, new_ids = ids_in_use(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
-    activities_again = [new_ids[each] for each in activity_ids if each in new_ids]
-    threads_again = [new_ids[each] for each in thread_ids if each in new_ids]
-    again, _ = ids_in_use(connection, activity_ids=activities_again, thread_ids=threads_again, user_email=user_email)
-    return known | again, new_ids
 
 
 def _live_one(connection: Connection, source_id: str, user_email: str) -> str | None:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from conversation_reference_utils import unique_message_short_hash
 from database.activities.erasing import erase_blanks
-from database.activities.renaming import id_of_copy, ids_of_others, renamed, renamed_activity
+from database.activities.renaming import id_of_copy, ids_known, ids_of_others, renamed, renamed_activity
 from database.activities.storing import NewActivity, Place, StoredActivity, insert_activities, insert_into_new
 from database.agents.repository import id_of_slug
 from database.conversations.conversation import record_listed
@@ -261,26 +261,31 @@ def store_file(
     import what others have. A thread of a session that the person has a thread of already is none of that session.
     new_ids: of other things that messages name, by their ids there. outside: what the file names that
     is not in it. by: the import that notes what it brings.
-    Raises ConflictError where an activity is the person's already, or what the file holds contradicts itself.
+    A file without messages adds what is new in it, also to conversations that are here.
+    Raises ConflictError where an activity of a file with messages is the person's already, where nothing is new, or
+    what the file holds contradicts itself.
     """
+    adds = all(each.message is None for each in imported)
 
     def job(connection: Connection) -> ImportedFile:
         used = {each.conversation_id for each in imported}
-        ids = {
+        here = _known_rooms(connection, used, user_email=user_email) if adds else {}
+        new = [each for each in conversations_of_file if each.conversation_id not in here]
+        ids = here | {
             each.conversation_id: _own_id(connection, each, user_email, is_empty=each.conversation_id not in used)
-            for each in conversations_of_file
+            for each in new
         }
         of_file = [each.activity.activity_id for each in imported]
         copies = [id_of_copy(name, user_email) for name in of_file]
         erase_blanks(connection, [*of_file, *copies], user_email=user_email)
         activities_of_file, thread_rows_of_file, all_ids = _as_stored(
-            connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email
+            connection, imported, threads_of_file, {**new_ids, **ids}, user_email=user_email, adds=adds
         )
         named = outside.renamed(all_ids)
         new_threads = threads_to_store(connection, thread_rows_of_file, named, user_email=user_email)
-        friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in conversations_of_file}
+        friendly_ids = {ids[each.conversation_id]: each.friendly_id for each in new}
         without_agent = list[tuple[str, str]]()
-        for each in conversations_of_file:
+        for each in new:
             conversation_id = ids[each.conversation_id]
             if _is_taken(connection, each.friendly_id, user_email):
                 friendly_ids[conversation_id] = None
@@ -301,7 +306,7 @@ def store_file(
                 add_alias(connection, alias, conversation_id, user_email=user_email)
             insert_tags(connection, each.tags, **own)
         notes = Notes(connection, user_email, None if by is None else by.import_id)
-        origins = {ids[each.conversation_id]: each.origin for each in conversations_of_file}
+        origins = {ids[each.conversation_id]: each.origin for each in new}
         _store_imported(notes, activities_of_file, ids, friendly_ids, origins)
         insert_rows(connection, threads, new_threads)
         rooms = {each.activity.activity_id: ids.get(each.conversation_id) for each in activities_of_file}
@@ -311,7 +316,11 @@ def store_file(
             [read_live(connection, user_email=user_email, conversation_id=each) for each in friendly_ids],
         )
         return ImportedFile(
-            conversations=len(ids), activities=len(imported), dropped=dropped, without_agent=without_agent
+            conversations=len(new),
+            activities=len(activities_of_file),
+            updated=len(here) or int(len(activities_of_file) < len(imported)),
+            dropped=dropped,
+            without_agent=without_agent,
         )
 
     try:
@@ -338,7 +347,7 @@ def _store_imported(
         stored = insert_activities(connection, [each.activity for each in some], **own)
         said[here] += [(each.message, row) for each, row in zip(some, stored, strict=True) if each.message is not None]
         others = [each.activity.activity_id for each in some if each.message is None]
-        replace(notes, conversation_id=here if here in friendly_ids else None).added("activity", others)
+        replace(notes, conversation_id=ids.get(room)).added("activity", others)
     for conversation_id, friendly_id in friendly_ids.items():
         pairs = said[conversation_id]
         its, activities_of = [message for message, _ in pairs], [row for _, row in pairs]
@@ -358,20 +367,41 @@ def _as_stored(
     others: Mapping[str, str],
     *,
     user_email: str,
+    adds: bool,
 ) -> tuple[Sequence[ImportedActivity], list[dict[str, Any]], Mapping[str, str]]:
     """The activities, and the rows of the threads, with ids and sessions that are free; the new ids.
 
-    others: the ids that conversations and other things of the file get. Raises ConflictError.
+    others: the ids that conversations and other things of the file get. adds: only those that are not here yet. Raises
+    ConflictError.
     """
-    new_ids = ids_of_others(
-        connection,
-        activity_ids=[each.activity.activity_id for each in imported],
-        thread_ids=[each["thread_id"] for each in threads_of_file],
-        user_email=user_email,
-    )
+    of_file: dict[str, Any] = {
+        "activity_ids": [each.activity.activity_id for each in imported],
+        "thread_ids": [each["thread_id"] for each in threads_of_file],
+        "user_email": user_email,
+    }
+    known, new_ids = ids_known(connection, **of_file) if adds else (set(), ids_of_others(connection, **of_file))
     new_ids |= {former: own for former, own in others.items() if former != own}
     rows = thread_rows(connection, threads_of_file, new_ids, user_email=user_email)
-    return with_new_ids(connection, imported, new_ids), rows, new_ids
+    stored = with_new_ids(connection, imported, new_ids)
+    new = [each for each in stored if each.activity.activity_id not in known] if known else stored
+    if imported and not new:
+        raise ConflictError(say("file_is_here_already"))
+    return new, rows, new_ids
+
+
+def _known_rooms(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str]:
+    """Those of a file's conversations that are here, with their ids here. Raises ConflictError for a binned one."""
+    found = dict[str, str]()
+    for source_id in source_ids:
+        names = (source_id, id_in_account(source_id, user_email))
+        own = conversations.c.user_email == user_email, conversations.c.conversation_id.in_(names)
+        query = select(conversations.c.conversation_id, conversations.c.deleted_at).where(*own)
+        rows = {row.conversation_id: row.deleted_at for row in connection.execute(query)}
+        live = [name for name in names if name in rows and rows[name] is None]
+        if rows and not live:
+            raise ConflictError(say("imported_already"))
+        found |= {source_id: live[0]} if live else {}
+    return found
 
 
 def with_new_ids(

@@ -91,9 +91,11 @@ def add_import(
     state: State = "counting",
     choice: Mapping[str, Any],
     import_id: str | None = None,
+    owner: str | None = None,
 ) -> Import:
-    """Add an import of a file."""
+    """Add an import of a file. owner: who works on it at once, and has it leased; None: whoever comes first."""
     moment = now_iso()
+    leased = {} if owner is None else {"owner": owner, "lease_until": store_time(seconds=LEASE_SECONDS)}
     values: dict[str, Any] = {
         "import_id": import_id or str(uuid.uuid4()),
         "user_email": user_email,
@@ -112,7 +114,7 @@ def add_import(
     }
 
     def add(connection: Connection) -> Import:
-        connection.execute(insert(imports).values(values))
+        connection.execute(insert(imports).values({**values, **leased}))
         added = _one(connection, user_email, values["import_id"])
         _tell(connection, added, "created")
         return added

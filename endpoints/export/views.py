@@ -36,6 +36,9 @@ def _split(names: object) -> object:
     return [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else names
 
 
+IncludedKinds = Annotated[list[Included], BeforeValidator(_split), Field(min_length=1)]
+
+
 class ConversationExport(Query):
     """What a conversation is to be written down as."""
 
@@ -50,6 +53,10 @@ class ConversationExport(Query):
             "`attachments/<attachment_id>/<name>`. A bundle always has them."
         ),
     ] = False
+    include: Annotated[
+        IncludedKinds | None,
+        Field(description="Separated by commas; `chat` where nothing is named. A bundle has that alone."),
+    ] = None
 
 
 class ActivityExport(Query):
@@ -68,12 +75,8 @@ class ActivityExport(Query):
         "markdown"
     )
     include: Annotated[
-        list[Included] | None,
-        BeforeValidator(_split),
-        Field(
-            min_length=1,
-            description="Separated by commas; everything with a thread or a recipe, `chat` with only a room.",
-        ),
+        IncludedKinds | None,
+        Field(description="Separated by commas; everything with a thread or a recipe, `chat` with only a room."),
     ] = None
 
 
@@ -92,9 +95,14 @@ def export_conversation(conversation_id: str, query: ConversationExport) -> Stre
         name = file_name(conversation.get_metadata()["title"], "zip")
         return _sent(Export(name=name, media=_ZIP, chunks=chunks))
     own, recipes = current_user_scope(), current_state().recipes
+    of_room: dict[str, Any] = {
+        "room": conversation_id,
+        "fmt": query.format,
+        "include": query.include,
+        "words": _words(),
+    }
     if not (query.files and files_of_conversation(**own, conversation_id=conversation_id)):
-        return _sent(export(**own, recipes=recipes, room=conversation_id, fmt=query.format, words=_words()))
-    of_room: dict[str, Any] = {"room": conversation_id, "fmt": query.format, "words": _words()}
+        return _sent(export(**own, recipes=recipes, **of_room))
     document = export(**own, recipes=recipes, **of_room, files_in=ATTACHMENTS)
     files = _with_files(document, current_state().attachments, user_email=current_user_email())
     return _sent(Export(name=f"{document.name.rpartition('.')[0]}.zip", media=_ZIP, chunks=packed(files)))

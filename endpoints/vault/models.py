@@ -130,11 +130,15 @@ class RefusedFile(Shape):
 
 
 class ImportReport(Shape):
-    """What became of each file: imported, there already with the same text, or refused."""
+    """What became of each file: imported, there already with the same text, or refused.
+
+    `passed_over`: how many files of archives are hidden or no documents.
+    """
 
     imported: list[str]
     unchanged: list[str]
     refused: list[RefusedFile]
+    passed_over: Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 
 
 class DocumentEntry(Shape):

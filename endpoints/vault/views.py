@@ -159,7 +159,8 @@ def import_documents(query: vault_models.ImportQuery) -> object:
     with packed_files(uploads) as files:
         report = import_files(current_vault(), files, folder=query.folder)
     refused = [{"path": path, "reason": why.message, "code": code_of(why)} for path, why in report.refused]
-    return {"imported": report.imported, "unchanged": report.unchanged, "refused": refused}
+    told = {"imported": report.imported, "unchanged": report.unchanged, "passed_over": report.passed_over}
+    return {**told, "refused": refused}
 
 
 def _version() -> str | None:

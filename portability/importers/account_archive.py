@@ -11,7 +11,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from database.imports.workspaces import Folder
 from database.workspaces.repository import DEFAULT_PREFIX, DEFAULT_WORKSPACE_COLOR, WORKSPACE_COLOR, is_domain
-from portability.account_archive import CONVERSATIONS, DOCUMENTS, FORMAT, KNOWN_SCHEMAS, MANIFEST, MEMORIES, SETTINGS
+from portability.account_archive import (
+    ACTIVITIES,
+    CONVERSATIONS,
+    DOCUMENTS,
+    FORMAT,
+    KNOWN_SCHEMAS,
+    MANIFEST,
+    MEMORIES,
+    SETTINGS,
+)
 from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files
 from portability.importers.reading.imported import (
@@ -135,8 +144,8 @@ def _folders(file: ImportFile) -> dict[str, tuple[Folder, ...]]:
 
 
 def _item(file: ImportFile, name: str, beside: _Beside) -> ImportedItem | None:
-    """A conversation or a document; None for every other file."""
-    if name.startswith(CONVERSATIONS) and name.endswith(".json"):
+    """A conversation, what happened beside them, or a document; None for every other file."""
+    if name.startswith((CONVERSATIONS, ACTIVITIES)) and name.endswith(".json"):
         content = file.read(name, most=_LARGEST)
         messages = content.count(b'"message_short_hash"')
         title = title_of(content)

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from activity.recipes.formatting import one_line
 from conversation_reference_utils import is_friendly_id
 from database.activities.reading import MESSAGE
-from database.activities.storing import NewActivity, Place
+from database.activities.storing import BESIDE, NewActivity, Place
 from database.agents.repository import LONGEST_SLUG
 from database.conversations.consent import PERMISSIONS
 from database.conversations.repository import FIELD as PINNED_CLAIMS
@@ -48,8 +48,6 @@ _MOST_LOOKED_AT = 20
 _MOST_ALIASES = 1_000
 _TITLE = re.compile(rb'"title"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BEGINNING = 8_192
-_BESIDE = ("knowledge", "documents")
-"""What the ids of the rooms beside the conversations end in."""
 
 
 def _existing(time: str) -> str:
@@ -258,6 +256,7 @@ def import_export(
         for each in file.conversations
     ]
     owners = {each.conversation_id.rpartition("_")[0] for each in file.conversations}
+    owners |= {each.conversation_id.rpartition("_")[0] for each in file.activities}
     kept = (keep_files or _own_files(database, user_email))(_files_of(file))
     activities = [_with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
     threads = [_thread(each) for each in file.threads]
@@ -371,7 +370,7 @@ def _check_places(file: _File) -> None:
         is_message = (each.recipe, each.type) == MESSAGE
         if is_message != (each.message is not None) or (is_message and each.content is None):
             raise BrokenImportError(say("import_half_message", short_id=each.short_id))
-        is_beside = not is_message and each.conversation_id.rpartition("_")[2] in _BESIDE
+        is_beside = not is_message and each.conversation_id.rpartition("_")[2] in BESIDE
         if each.conversation_id not in here and not is_beside:
             raise BrokenImportError(say("import_activity_elsewhere", short_id=each.short_id))
 

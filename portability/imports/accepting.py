@@ -26,12 +26,14 @@ def accept_file(
     user_email: str,
     uploads: Path | None = None,
     state: State = "counting",
+    owner: str | None = None,
     **choice: Any,
 ) -> Import:
     """Add an import of the file at `path`; uploads: the folder into which it is moved, for a file that is ours.
 
-    choice: `domain`, `workspace_id`, `conversations`. Raises BrokenImportError, which says what was expected, where no
-    importer recognises the file; nothing is changed then.
+    owner: the runner that works on it at once; None: whichever comes first. choice: `domain`, `workspace_id`,
+    `conversations`. Raises BrokenImportError, which says what was expected, where no importer recognises the file;
+    nothing is changed then.
     """
     with ImportFile(path, name=name) as file:
         source, size = importer_for(file).source, file.size
@@ -51,6 +53,7 @@ def accept_file(
         state=state,
         choice=choice,
         import_id=import_id,
+        owner=owner,
     )
 
 

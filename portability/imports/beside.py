@@ -103,7 +103,7 @@ class Beside:
         failures += _left_out(each, stored)
         if stored.is_here:
             return Stored()
-        imported = 0 if stored.updated or stored.differing else max(stored.conversations, 1)
+        imported = stored.conversations if stored.updated or stored.differing else max(stored.conversations, 1)
         return Stored(imported=imported, updated=stored.updated)
 
     def _keep_files_of(self, export: ImportedExport, coming: Coming) -> KeepFiles | None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 from flask import Flask
+from sqlalchemy import func, select
 
 from chat.runtime.startup import is_held_here
 from database.accounts.users import create_user
@@ -21,6 +22,7 @@ from database.conversations.listing import list_conversations
 from database.conversations.repository import create_conversation
 from database.history.reading import list_messages
 from database.messages.message import MessageRow
+from database.schema import conversations
 from language_models.errors import ModelUnavailableError
 from language_models.file_lock import locked
 from language_models.roles import ModelRoles
@@ -108,6 +110,14 @@ def test_an_answer_that_fails_is_told_after_the_ids_of_the_message(settings: Set
     assert run(app, "chat", "send", "--room", room, "--message", "  ").exit_code == 2
     assert run(app, "chat", "send", "--room", room, "--message", "x", "--reply-to", "#ffffff").exit_code == 3
     assert run(app, "chat", "--model", "nosuch:model", typed="Hello\n").exit_code == 2
+
+
+def test_a_question_that_is_refused_leaves_no_conversation(settings: Settings) -> None:
+    app = app_with(settings, ScriptedChatModel.saying("Never asked."))
+    asked = run(app, "chat", "--model", "nosuch:model", typed="Hello\n")
+    assert (asked.exit_code, "nosuch" in asked.output) == (2, True)
+    with open_store(settings.users_dir).reading() as connection:
+        assert connection.execute(select(func.count()).select_from(conversations)).scalar() == 0
 
 
 def test_a_server_that_holds_the_data_folder_is_asked(settings: Settings) -> None:

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from sqlalchemy import func, select
 
 from commands.chat.terminal import ShownAnswer, each_once, named_documents, printable, render_references
 from database.accounts.api_tokens import list_tokens
 from database.connection import open_store
+from database.schema import conversations
 from tests.fakes import RecordingModel, saying
 from tests.live_server import NO_MODELS, LiveServer, free_port, new_account
 from tests.preloaded import start_preloaded
@@ -168,6 +170,7 @@ def test_errors_are_told_in_words(shared_server: LiveServer, shared_model: Recor
     cases = (
         ((*who,), {}, 1, "refuses the API key for main"),
         ((*who, "--model", "nosuch:model"), {}, 2, "nosuch"),
+        ((*who, "--model", "openai:o1-pro"), {}, 2, "does not let you use"),
         ((*who, "--conversation", foreign), {}, 3, f"There is no conversation {foreign}."),
         (("--email", "nobody@example.org"), {}, 3, "Error: "),
         ((), {}, 2, "There are several accounts."),
@@ -178,7 +181,12 @@ def test_errors_are_told_in_words(shared_server: LiveServer, shared_model: Recor
         assert (ended.returncode, ended.stdout.strip()) == (code, ""), (options, ended.stdout, ended.stderr)
         assert words in ended.stderr
         assert "Traceback" not in ended.stderr
-    assert list_tokens(database=open_store(shared_server.users_dir), user_email=email) == []
+    database = open_store(shared_server.users_dir)
+    assert list_tokens(database=database, user_email=email) == []
+    # That of the answer that failed, and none of the questions that were refused.
+    kept = select(func.count()).where(conversations.c.user_email == email)
+    with database.reading() as connection:
+        assert connection.execute(kept).scalar() == 1
 
 
 @pytest.mark.live

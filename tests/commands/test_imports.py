@@ -8,10 +8,15 @@ from contextlib import closing
 
 import pytest
 
+from activity.export import export
+from activity.recipes import RecipeRegistry
+from activity.recipes.builtin import BUILT_IN
+from Conversation import Conversation
 from database.accounts.users import create_user
 from database.connection import close_store, open_store
-from database.conversations.repository import get_conversations_for_user
-from database.imports.repository import list_imports
+from database.conversations.repository import create_conversation, delete_conversation, get_conversations_for_user
+from database.imports.repository import claim_import, list_imports
+from portability.imports.runner import ImportRunner
 from server import create_app
 from settings import load_settings
 from tests.portability.importers.exports import claude_conversation, claude_message, write_zip
@@ -93,3 +98,40 @@ def test_a_form_that_is_not_known_says_what_was_expected_and_changes_nothing(run
     assert "diary.txt is not a file that" in done.output
     assert "ChatGPT:" in done.output
     assert list_imports(database=open_store(settings.users_dir), user_email=ADA) == []
+
+
+def test_a_server_that_runs_leaves_the_file_to_the_command(run, settings, tmp_path, monkeypatch):
+    taken, run_due, database = [], ImportRunner.run_due, open_store(settings.users_dir)
+
+    def after_the_server(self, **given):
+        taken.append(claim_import(database=database, owner="server-1"))
+        return run_due(self, **given)
+
+    monkeypatch.setattr(ImportRunner, "run_due", after_the_server)
+    files = [tmp_path / "talk.jsonl", tmp_path / "more.jsonl"]
+    for file in files:
+        file.write_text(lines("Hello"))
+    done = run(*files)
+    assert (done.exit_code, set(taken)) == (0, {None})
+    assert done.output.count("0 failed.") == len(files)
+
+
+def test_the_other_files_come_in_where_one_does_not(run, settings, tmp_path):
+    broken, file = tmp_path / "diary.txt", tmp_path / "talk.jsonl"
+    broken.write_text("Dear diary")
+    file.write_text(lines("Hello"))
+    done = run(broken, file)
+    assert f"{file}: 1 imported, 0 updated, 0 unchanged, 0 failed." in done.output
+    assert done.exit_code == 1
+
+
+def test_a_file_of_which_all_fails_ends_with_exit_code_1(run, settings, tmp_path):
+    file, own = tmp_path / "talk.json", {"database": open_store(settings.users_dir), "user_email": ADA}
+    conversation_id = create_conversation(**own, domain="assistant").conversation_id
+    Conversation(ADA, own["database"], conversation_id).persist_current_turn("Hello", "Hello!")
+    written = export(**own, recipes=RecipeRegistry(BUILT_IN), room=conversation_id, fmt="json")
+    file.write_bytes(b"".join(written.chunks))
+    delete_conversation(**own, conversation_id=conversation_id)
+    done = run(file)
+    assert "0 imported, 0 updated, 1 unchanged, 1 failed." in done.output
+    assert done.exit_code == 1

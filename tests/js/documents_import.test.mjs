@@ -8,10 +8,10 @@ import { emptyReport, importable, isRefusal, joined, portionsOf, refusedWhole } 
 const file = (path, size = 1) => ({ name: path.split('/').at(-1), webkitRelativePath: path.includes('/') ? path : '', size });
 const sizes = (portions) => portions.map((portion) => portion.length);
 
-test('documents and archives of a folder are imported with their paths; hidden files are not told of', () => {
+test('documents and archives of a folder are imported with their paths; all others, hidden ones too, are counted', () => {
   const { wanted, others } = importable(['notes/a.md', 'notes/deep/B.TXT', 'c.markdown', 'all.zip', 'notes/pic.png', 'notes/.obsidian/x.md', '.hidden.md'].map((path) => file(path)));
   assert.deepEqual(wanted.map(({ name }) => name), ['notes/a.md', 'notes/deep/B.TXT', 'c.markdown', 'all.zip']);
-  assert.equal(others, 1);
+  assert.equal(others, 3);
 });
 
 test('files are sent in portions by number and size, an archive alone', () => {
@@ -23,9 +23,9 @@ test('files are sent in portions by number and size, an archive alone', () => {
 });
 
 test('reports become one, and a portion that is refused as a whole is in it', () => {
-  const one = { imported: ['a.md'], unchanged: [], refused: [{ path: 'b.md', reason: 'Taken', code: 'conflict' }] };
+  const one = { imported: ['a.md'], unchanged: [], refused: [{ path: 'b.md', reason: 'Taken', code: 'conflict' }], passed_over: 2 };
   const whole = refusedWhole([{ name: 'broken.zip' }], { code: 'bad_request', message: 'Damaged' });
-  assert.deepEqual(joined(joined(emptyReport(), one), whole), { ...one, refused: [...one.refused, { path: 'broken.zip', reason: 'Damaged', code: 'bad_request' }] });
+  assert.deepEqual(joined(joined(joined(emptyReport(), one), whole), { ...emptyReport(), passed_over: 3 }), { ...one, passed_over: 5, refused: [...one.refused, { path: 'broken.zip', reason: 'Damaged', code: 'bad_request' }] });
   assert.deepEqual([400, 413, 0, 503, 403].map((status) => isRefusal({ status })), [true, true, false, false, false]);
 });
 

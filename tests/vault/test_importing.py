@@ -30,7 +30,7 @@ def test_an_archive_and_single_files_are_imported_with_their_folders(vault):
     packed = archive({"notes/a.md": "[[b]]", "b.md": "# B", "notes/": "", "pic.png": "x", ".obsidian/x.md": "no"})
     report = imported(vault, ("vault.zip", packed), ("c.txt", io.BytesIO(b"\xef\xbb\xbfC\r\n")), folder="old")
     assert report.imported == ["old/notes/a.md", "old/b.md", "old/c.txt"]
-    assert report.refused == []
+    assert (report.refused, report.passed_over) == ([], 2)
     assert vault.read("old/c.txt").text == "C\n"
     assert vault.resolve("[[b]]").path == "old/b.md"
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
+from sqlalchemy import select
 
 from chat.tools.calling.loop import ToolLoop
 from chat.tools.catalogue import all_tools
 from chat.tools.registry import ToolContext, ToolRegistry
 from database.accounts.users import create_user
 from database.proposals import list_proposals
+from database.schema import activities, conversations
 from endpoints.http.errors import code_of
 from language_models.testing import Reply, ScriptedChatModel, calling
 from sentences import say
@@ -69,6 +72,44 @@ def test_changes_of_one_round_are_made_one_after_the_other_in_their_order(talk: 
     tools = {"write_document": True, "append_to_document": True}
     talk.say(talk.new(), "Write a plan", options={"use_tools": True, "tools": tools, "allow_writing": True})
     assert vault.read("plan.md").text == "first\n0\n1\n2\n3\n4\n5\n"
+
+
+def committing(vault: Vault) -> Callable[[], str]:
+    """Let the vault be a repository; the message of its last commit."""
+    git = ["git", "-C", str(vault.root), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    log = [*git, "log", "-1", "--format=%B"]
+    return lambda: subprocess.run(log, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_commits_during_an_answer_name_its_conversation(talk: Talk, vault: Vault) -> None:
+    last_message, conversation = committing(vault), talk.new()
+    allowed = {**SWITCHED_ON, "allow_writing": True}
+    talk.say(conversation, "Write a plan", options=allowed)
+    assert last_message() == f"Write plan.md\n\n/interface/{conversation.conversation_id}"
+    call = calling(("append_to_document", orjson.dumps({"path": "plan.md", "text": "More\n"}).decode()))
+    talk.models.main_model = ScriptedChatModel(
+        replies=[Reply(call, finish_reason="tool_calls"), Reply("It is done.")], calls_tools=True
+    )
+    options = {**allowed, "tools": {"append_to_document": True}}
+    talk.say(conversation, "Write more", options=options)
+    with talk.database.reading() as connection:
+        friendly_id = connection.execute(select(conversations.c.conversation_friendly_id)).scalar_one()
+    assert last_message() == f"Write plan.md\n\n@conversation_{friendly_id}"
+
+
+def test_what_a_model_writes_by_itself_is_its_own_act(talk: Talk, vault: Vault) -> None:
+    conversation = talk.new()
+    talk.say(conversation, "Write a plan", options={**SWITCHED_ON, "allow_writing": True})
+    answer = conversation.get_message_list()[-1]
+    query = select(activities).where(activities.c.type == "document_write")
+    with talk.database.reading() as connection:
+        (written,) = connection.execute(query).mappings().all()
+        given = select(activities).where(activities.c.activity_id == answer["message_id"])
+        answered = connection.execute(given).mappings().one()
+    who = ("actor_type", "actor_id", "actor_name")
+    assert [written[name] for name in who] == [answered[name] for name in who]
+    assert written["actor_type"] == "assistant"
 
 
 def test_tools_that_change_documents_are_off_until_they_are_switched_on(talk: Talk, vault: Vault) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,10 +12,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
 from database.conversations.repository import get_conversation
 from database.imports.repository import change_state, get_import, list_imports
 from database.imports.workspaces import Folder, make_workspaces
+from database.schema import activities
 from endpoints.export.views import account_source
 from endpoints.http.scope import EXTENSION, AppState
 from language_models.testing import ScriptedChatModel
@@ -583,6 +586,40 @@ def test_one_of_two_conversations_that_answer_each_other_comes_back_from_the_arc
     assert told_of(ada, names) == (ANSWERED, {"Where does the castle stand?"})
 
 
+def test_what_is_new_of_a_recipe_comes_to_what_is_here_and_can_be_taken_back(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    def happens(conversation_id: str, text: str, **more: str) -> str:
+        event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": text}, **more}
+        made = ada.post(f"/api/conversations/{conversation_id}/activities", json=event)
+        assert made.status_code == 201, made.get_data(as_text=True)
+        return str(made.json["short_id"])
+
+    def comes(name: str) -> dict[str, Any]:
+        file = tmp_path / f"{name}.json"
+        file.write_bytes(ada.get("/api/export?recipe=system-monitoring&format=json").get_data())
+        return imported(app, eve, file)
+
+    def known() -> list[str]:
+        found = eve.get("/api/export?recipe=system-monitoring&format=json").json["activities"]
+        return sorted(re.findall(r'"description": ?"([^"]+)"', json.dumps(found)))
+
+    first, second = ada.new_conversation(), ada.new_conversation()
+    leak = happens(first, "A leak")
+    came = comes("first")
+    assert (came["imported"], came["failures"], known()) == (1, [], ["A leak"])
+    happens(first, "It was mended", reply_to=leak)
+    happens(second, "A light is out")
+    came = comes("more")
+    assert (came["imported"], came["updated"], came["failures"]) == (1, 1, [])
+    assert known() == ["A leak", "A light is out", "It was mended"]
+    assert len(eve.get("/list_conversation_by_user/assistant").json) == 2
+    again = comes("again")
+    assert (again["imported"], again["updated"], again["skipped"], again["failures"]) == (0, 0, 1, [])
+    assert taken_back(app, eve, tmp_path / "more.json", nth=1) == []
+    assert known() == ["A leak"]
+
+
 def test_what_overlaps_with_what_is_here_or_in_the_bin_is_told(
     app: Flask, ada: Person, eve: Person, tmp_path: Path
 ) -> None:
@@ -601,3 +638,49 @@ def test_what_overlaps_with_what_is_here_or_in_the_bin_is_told(
     assert ada.delete(f"/delete_conversation/{room}").status_code < 300
     (failure,) = imported(app, ada, file)["failures"]
     assert failure["reason"] == str(say("import_in_bin", count=2))
+
+
+def test_what_happened_beside_the_conversations_comes_along_with_the_threads_that_begin_there(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    ada.put("/api/vault/document?path=plan.md", json={"text": "# Plan\n"})
+    ada.remember("I grow tomatoes")
+
+    def beside(person: Person) -> dict[str, dict[str, Any]]:
+        """The activities beside the conversations that this person has, by their ids."""
+        database = app.extensions[EXTENSION].database
+        rooms = [f"{person.email}_documents", f"{person.email}_knowledge"]
+        with database.reading() as connection:
+            found = connection.execute(select(activities).where(activities.c.conversation_id.in_(rooms))).mappings()
+            return {each["activity_id"]: dict(each) for each in found}
+
+    (written,) = [each for each in beside(ada).values() if each["type"] == "document_write"]
+    room = ada.new_conversation()
+    told = {"messageText": "Why did I write this?", "reply_to": written["activity_id"]}
+    assert ada.post(f"/send_message/{room}", json=told).status_code == 200
+    file = archive_of(app, ada, tmp_path / "everything.zip")
+    import zipfile as z
+
+    zz = z.ZipFile(file)
+    print(zz.namelist())
+    [
+        print(n, zz.read(n).decode()[:3000])
+        for n in zz.namelist()
+        if n.startswith(("activities", "conversations")) and n.endswith("json")
+    ]
+    came = imported(app, eve, file)
+    print(came, beside(eve))
+    assert (came["state"], came["failures"]) == ("done", [])
+
+    there = [each for each in beside(eve).values() if each["created_at"] == written["created_at"]]
+    assert [(each["type"], each["payload"]["path"], each["actor_id"]) for each in there] == [
+        ("document_write", "plan.md", eve.email)
+    ]
+    with app.extensions[EXTENSION].database.reading() as connection:
+        replies = select(activities.c.reply_to_id).where(
+            activities.c.user_email == eve.email, activities.c.reply_to_id.is_not(None)
+        )
+        assert there[0]["activity_id"] in connection.execute(replies).scalars().all()
+    again = imported(app, eve, file)
+    assert (again["imported"], again["updated"], again["failures"]) == (0, 0, [])
+    assert len([each for each in beside(eve).values() if each["created_at"] == written["created_at"]]) == 1

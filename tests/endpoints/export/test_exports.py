@@ -48,6 +48,19 @@ def test_markdown_is_what_comes_unless_another_form_is_asked_for(ada: Person) ->
     assert (refused.status_code, refused.json["code"]) == (400, "bad_request")
 
 
+def test_what_else_happened_comes_along_where_it_is_included(ada: Person) -> None:
+    conversation_id = named(ada, "Water")
+    event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": "A leak"}}
+    assert ada.post(f"/api/conversations/{conversation_id}/activities", json=event).status_code == 201
+    url = f"/export_conversation/{conversation_id}?format=json"
+    kinds = [
+        [each["type"] for each in ada.get(f"{url}{more}").json["activities"]] for more in ("", "&include=chat,events")
+    ]
+    assert kinds == [["chat_message"] * 2, ["chat_message", "chat_message", "system_event"]]
+    refused = ada.get(f"{url}&include=nothing")
+    assert (refused.status_code, refused.json["code"]) == (400, "bad_request")
+
+
 @pytest.mark.parametrize(
     "title", ['a"; filename="evil.exe', "a\r\nSet-Cookie: x=1", "..\\..\\evil", "\u202etxt.exe", "%0d%0a"]
 )

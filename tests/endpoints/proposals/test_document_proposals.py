@@ -84,8 +84,16 @@ def test_each_change_of_a_document_is_shown_and_made(app: Flask, ada: Person, va
     deleted = propose(ada, "delete_document", path="plans/beds.md")
     assert "-lilies\n" in deleted.diff
     assert (vault.root / accept(ada, deleted)["kept_at"]).exists()
-    done = [action for action, _ in writes(app, ada)]
-    assert done == ["write", "write", "append", "replace_lines", "rename", "delete"]
+    assert writes(app, ada)[2:] == [
+        ("append", PLAN),
+        ("replace_lines", PLAN),
+        ("rename", "plans/beds.md"),
+        ("write", "note.md"),  # whose link follows
+        ("delete", "plans/beds.md"),
+    ]
+    old_paths = select(activities.c.payload["old_path"].as_string()).where(activities.c.type == "document_write")
+    with app.extensions[EXTENSION].database.reading() as connection:
+        assert [each for each in connection.execute(old_paths).scalars() if each] == [PLAN]
 
 
 def test_a_declined_change_is_not_made(ada: Person, vault: Vault) -> None:

@@ -123,17 +123,6 @@ def test_one_conversation_answers_one_message_at_a_time_and_keeps_what_was_said_
     assert ada.say(conversation_id, "again")[-1]["done"] is True
 
 
-@pytest.mark.parametrize("name", ["use_pkb", "use_documents"])
-@pytest.mark.parametrize("value", ["false", 0, None])
-def test_a_switch_is_true_or_false(ada: Person, name: str, value: object) -> None:
-    conversation_id = ada.new_conversation()
-    asked = {"messageText": "What is it?", "checkboxes": {name: value, "unknown": "x"}}
-    refusal = ada.post(f"/send_message/{conversation_id}", json=asked)
-    assert (refusal.status_code, refusal.json["code"]) == (400, "bad_request")
-    assert "true or false" in str(refusal.json["details"])
-    assert ada.say(conversation_id, "What is it?", checkboxes={name: False, "unknown": "x"})[-1]["done"] is True
-
-
 def test_messages_are_edited_moved_and_deleted_by_id_and_index(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     ids = last_ids(ada.say(conversation_id, "What is it?"))

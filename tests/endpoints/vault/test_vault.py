@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from io import BytesIO
 from pathlib import Path
 
@@ -198,6 +199,16 @@ def test_files_are_imported_by_a_form_of_our_own_pages(ada, vault):
     assert [(each.path, each.code) for each in report.refused] == [("in/../c.md", "path_refused")]
     assert refused(send({"Origin": "http://elsewhere.example"})) == (403, "forbidden")
     assert refused(ada.post("/api/vault/import", json={}))[0] == 400
+
+
+def test_files_of_an_archive_that_are_passed_over_are_counted(ada, vault):
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in ("b.md", "img.png", ".obsidian/w.md"):
+            archive.writestr(name, "x")
+    packed.seek(0)
+    report = told(ada.post("/api/vault/import", data={"files": [(packed, "notes.zip")]}), models.ImportReport)
+    assert (report.imported, report.unchanged, report.refused, report.passed_over) == (["b.md"], [], [], 2)
 
 
 def test_a_deleted_document_is_listed_in_the_bin_and_restored(ada, eve, vault):

@@ -62,9 +62,10 @@ export function createImport(api) {
   }
 
   function show(report, others, { left, failure }) {
-    const { imported, unchanged, refused } = report;
+    const { imported, unchanged, refused, passed_over: ofArchives } = report;
+    const passedOver = others + ofArchives;
     const told = [words.imported(imported.length), ...(unchanged.length ? [words.unchanged(unchanged.length)] : []),
-      ...(refused.length ? [words.refused(refused.length)] : []), ...(others ? [words.others(others)] : []), ...(left.length ? [words.left(left.length)] : [])];
+      ...(refused.length ? [words.refused(refused.length)] : []), ...(passedOver ? [words.others(passedOver)] : []), ...(left.length ? [words.left(left.length)] : [])];
     const problem = failure ? [element('p', { class: 'notice notice-error', role: 'alert', text: words.failed(failure.message) })] : [];
     const again = left.length > 0 ? [button(words.goOn, () => send(left, others, report))] : [];
     const list = refused.length > 0 ? [element('ul', { class: 'documents-refused' }, ...shownInPart(refused, refusedRow))] : [];

@@ -14,14 +14,14 @@ export const ACCEPTED = '.md,.markdown,.txt,.zip';
 
 /**
  * @param {Iterable<File>} files those of a folder with their path in it
- * @returns {{wanted: Array<{name: string, file: File}>, others: number}} documents and archives, and how many files are neither
+ * @returns {{wanted: Array<{name: string, file: File}>, others: number}} documents and archives, and how many other files there are
  */
 export function importable(files) {
   const named = [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
   const isHidden = (name) => name.split('/').some((part) => part.startsWith('.'));
   const seen = named.filter(({ name }) => !isHidden(name));
   const wanted = seen.filter(({ name }) => isDocument(name) || ARCHIVE.test(name));
-  return { wanted, others: seen.length - wanted.length };
+  return { wanted, others: named.length - wanted.length };
 }
 
 /**
@@ -46,12 +46,13 @@ export function portionsOf(wanted) {
   return portions;
 }
 
-/** @returns {{imported: string[], unchanged: string[], refused: object[]}} what became of nothing */
-export const emptyReport = () => ({ imported: [], unchanged: [], refused: [] });
+/** @returns {{imported: string[], unchanged: string[], refused: object[], passed_over: number}} what became of nothing */
+export const emptyReport = () => ({ imported: [], unchanged: [], refused: [], passed_over: 0 });
 
 /** Both reports as one. */
 export function joined(one, other) {
-  return Object.fromEntries(Object.keys(one).map((name) => [name, [...one[name], ...other[name]]]));
+  const both = (name) => (name === 'passed_over' ? one[name] + other[name] : [...one[name], ...other[name]]);
+  return Object.fromEntries(Object.keys(one).map((name) => [name, both(name)]));
 }
 
 /** The report on a portion that the server did not take. @param {{code: string, message: string}} error */
