@@ -22,10 +22,11 @@ from endpoints.http.models import (
 )
 
 MOST_FILES = 20
+_SWITCHES = ("use_documents", "use_pkb")
 
 
 def _known_switches(switches: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    wrong = [name for name in ("use_documents", "use_pkb") if not isinstance(switches.get(name, True), bool)]
+    wrong = [name for name in _SWITCHES if not isinstance(switches.get(name, True), bool)]
     if wrong:
         raise ValueError(f"{wrong[0]} is true or false")
     return switches
@@ -34,18 +35,16 @@ def _known_switches(switches: dict[str, JsonValue]) -> dict[str, JsonValue]:
 Switches = Annotated[
     JsonObject,
     AfterValidator(_known_switches),
-    Field(
-        json_schema_extra={"properties": {name: {"type": "boolean"} for name in ("use_documents", "use_pkb")}},
-    ),
+    Field(json_schema_extra={"properties": {name: {"type": "boolean"} for name in _SWITCHES}}),
 ]
-"""What a message switches off; names that we don't know are ignored."""
+"""What a message switches off; names that we don't know are kept with it."""
 
 
 class Outgoing(Model):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
-    `checkboxes`: `use_pkb`, whether memories are searched, and `use_documents`, whether documents are; both are true or
-    false, and true unless told. `options`: override those of the conversation for this turn; null: as if the
+    `checkboxes`: `use_pkb`, whether memories are searched, and `use_documents`, whether `[[links]]` are followed; both
+    are true or false, and true unless told. `options`: override those of the conversation for this turn; null: as if the
     conversation had none. `agents`: ids or slugs of the agents that answer, one after the other, with those that the
     text names. `files`: ids of attachments; a message that has some may be without a text, others may not, whatever
     they refer to beside it.
