@@ -44,10 +44,10 @@ class Outgoing(Model):
     """A message to the model. Fields we don't know are ignored; what only the server may say can't be said here.
 
     `checkboxes`: `use_pkb`, whether memories are searched, and `use_documents`, whether `[[links]]` are followed; both
-    are true or false, and true unless told. `options`: override those of the conversation for this turn; null: as if the
-    conversation had none. `agents`: ids or slugs of the agents that answer, one after the other, with those that the
-    text names. `files`: ids of attachments; a message that has some may be without a text, others may not, whatever
-    they refer to beside it.
+    are true or false, and true unless told. `options`: override those of the conversation for this turn; null: as if
+    the conversation had none. `agents`: ids or slugs of the agents that answer, one after the other, with those that
+    the text names. `files`: ids of attachments; a message that has some may be without a text, others may not,
+    whatever they refer to beside it.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
