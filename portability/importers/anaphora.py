@@ -241,6 +241,7 @@ def import_export(
     already, and what is new can't be told apart from that, or nothing is new.
     """
     file = _within_itself(_read(content))
+    is_called_so = _has_ids_of_source(file)
     conversations = [
         ImportedConversation(
             conversation_id=each.conversation_id,
@@ -251,7 +252,7 @@ def import_export(
             workspace_id=workspace_id,
             agent=each.agent_slug,
             aliases=[name for name in each.aliases if is_friendly_id(name)],
-            origin=None if each.origin is None else Origin(**each.origin),
+            origin=None if each.origin is None or is_called_so else Origin(**each.origin),
         )
         for each in file.conversations
     ]
@@ -279,6 +280,13 @@ class OverlapError(ConflictError):
     def __init__(self, message: str, known: KnownAlready) -> None:
         super().__init__(message)
         self.known = known
+
+
+def _has_ids_of_source(file: _File) -> bool:
+    """Whether a message has an id that another program has given: what both call so could not be told apart here."""
+    said = [(each.id, each.message.origins) for each in file.activities if each.message is not None]
+    named = {each["id"].partition(" ")[0] for _, origins in said for each in origins}
+    return any(message_id in named for message_id, _ in said)
 
 
 def _own_files(database: Database, user_email: str) -> KeepFiles:

@@ -659,17 +659,7 @@ def test_what_happened_beside_the_conversations_comes_along_with_the_threads_tha
     told = {"messageText": "Why did I write this?", "reply_to": written["activity_id"]}
     assert ada.post(f"/send_message/{room}", json=told).status_code == 200
     file = archive_of(app, ada, tmp_path / "everything.zip")
-    import zipfile as z
-
-    zz = z.ZipFile(file)
-    print(zz.namelist())
-    [
-        print(n, zz.read(n).decode()[:3000])
-        for n in zz.namelist()
-        if n.startswith(("activities", "conversations")) and n.endswith("json")
-    ]
     came = imported(app, eve, file)
-    print(came, beside(eve))
     assert (came["state"], came["failures"]) == ("done", [])
 
     there = [each for each in beside(eve).values() if each["created_at"] == written["created_at"]]
