@@ -188,13 +188,12 @@ def whole_conversation(
 
 def room_beside(user_email: str, room: str, *, database: Database, recipes: RecipeRegistry) -> Iterator[bytes] | None:
     """What happened in one of the rooms `BESIDE` the conversations, as JSON; None where nothing did."""
-    selection = Selection(user_email=user_email, conversation_id=f"{user_email}_{room}")
+    selection = Selection(user_email=user_email, conversation_id=f"{user_email}_{room}", is_beside=True)
     chosen = choose_activities(selection, database=database)
     if not chosen:
         return None
     heading = _heading(selection, chosen, database=database, recipes=recipes, is_whole=False)
-    # There is no conversation of that id whose activities could be read.
-    told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": Selection(user_email=user_email)}
+    told: dict[str, Any] = {"database": database, "recipes": recipes, "selection": selection}
     source = _Source(**told, chosen=chosen, heading=heading, has_totals=True)
     entries = _entries(source, _outline(source, by_section=False))
     return (text.encode() for text in export_json.render(heading, entries))

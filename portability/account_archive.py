@@ -96,7 +96,8 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
     yield _json(MANIFEST, _manifest(user, conversations=total))
     listed: list[IndexedConversation] = []
     yield from _conversations(source, listed, total=total, progress=progress)
-    yield from _activities(source)
+    activities: list[str] = []
+    yield from _activities(source, activities)
     yield from _memories(source.memories)
     documents: list[str] = []
     yield from _documents(source.vault, documents)
@@ -106,7 +107,8 @@ def _files(source: AccountSource, user: UserRow, *, total: int, progress: Progre
         attachments.append((file.path, file.name))
         yield file
     name = user.name or user.user_email
-    index = render_index(name, listed, documents=documents, attachments=attachments, words=source.words)
+    linked: dict[str, Any] = {"documents": documents, "attachments": attachments, "activities": activities}
+    index = render_index(name, listed, **linked, words=source.words)
     yield ArchivedFile(path="index.html", chunks=(piece.encode() for piece in index))
 
 
@@ -174,12 +176,13 @@ def _write(
         draft.seek(0)
 
 
-def _activities(source: AccountSource) -> Iterator[ArchivedFile]:
+def _activities(source: AccountSource, listed: list[str]) -> Iterator[ArchivedFile]:
     """What happened beside the conversations, where threads of conversations may begin."""
     for room in BESIDE:
         chunks = room_beside(source.user_email, room, database=source.database, recipes=source.recipes)
         if chunks is not None:
-            yield ArchivedFile(path=f"{ACTIVITIES}{room}.json", chunks=chunks)
+            listed.append(f"{ACTIVITIES}{room}.json")
+            yield ArchivedFile(path=listed[-1], chunks=chunks)
 
 
 def _memories(memories: StructuredAPI) -> Iterator[ArchivedFile]:

@@ -59,12 +59,14 @@ def render_index(
     *,
     documents: Sequence[str],
     attachments: Sequence[tuple[str, str]],
+    activities: Sequence[str] = (),
     words: PageWords,
 ) -> Iterator[str]:
     """The page, piece by piece: the conversations newest first, a section for each folder, then all else.
 
     name: whose archive it is. documents: their paths in the archive's folder of documents. attachments: the paths of
-    the files of messages in the archive, each with its true name.
+    the files of messages in the archive, each with its true name. activities: the files of what happened beside the
+    conversations.
     """
     title = escape(words("Anaphora: everything of %(name)s", name=name))
     counts = {"conversations": len(conversations), "documents": len(documents), "files": len(attachments)}
@@ -93,8 +95,9 @@ def render_index(
     note = as_text if any(path.endswith(".txt") and not own.endswith(".txt") for path, own in attachments) else ""
     yield from _list(words("Files of messages"), attachments, note=note)
     settings = words("Settings, agents, presets, prompts, folders")
+    beside = "".join(f'<li><a href="{path}">{path}</a></li>' for path in activities)
     yield (
-        f'<h2>{words("Everything else")}</h2>\n<ul><li><a href="settings.json">{settings}</a></li>'
+        f'<h2>{words("Everything else")}</h2>\n<ul><li><a href="settings.json">{settings}</a></li>{beside}'
         "</ul>\n</body>\n</html>\n"
     )
 

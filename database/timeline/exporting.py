@@ -29,12 +29,13 @@ RecipeAndType = tuple[str, str | None]
 class Selection:
     """Which activities of a person are meant. What is None does not narrow.
 
-    recipe: the domain of one recipe. only: the activities of these recipes and types. other_than: beside those of
-    `only`, all that are of none of these.
+    is_beside: `conversation_id` is a room beside the conversations. recipe: the domain of one recipe. only: the
+    activities of these recipes and types. other_than: beside those of `only`, all that are of none of these.
     """
 
     user_email: str
     conversation_id: str | None = None
+    is_beside: bool = False
     thread_id: str | None = None
     recipe: str | None = None
     only: Collection[RecipeAndType] | None = None
@@ -127,7 +128,7 @@ def read_chosen(selection: Selection, seqs: Sequence[int], *, database: Database
     """
     query = own_activities(selection.user_email).where(_a.seq.in_(seqs), _a.deleted_at.is_(None))
     with database.reading() as connection:
-        if selection.conversation_id is not None:
+        if selection.conversation_id is not None and not selection.is_beside:
             access_head(connection, user_email=selection.user_email, conversation_id=selection.conversation_id)
         found = {activity.seq: activity for activity in read_activities(connection, query)}
         told = [found[seq] for seq in seqs if seq in found]
@@ -182,7 +183,7 @@ def read_threads(thread_ids: Sequence[str], *, database: Database, user_email: s
 def _within(selection: Selection) -> Iterator[ColumnElement[bool]]:
     """What holds of every activity of the conversation, the thread, or the person, whatever its recipe."""
     # By the owner of the conversation: by that of its activities, SQLite would look at all that the person has.
-    owned = activities if selection.conversation_id is None else conversations
+    owned = activities if selection.conversation_id is None or selection.is_beside else conversations
     yield owned.c.user_email == selection.user_email
     yield _a.deleted_at.is_(None)
     yield conversations.c.deleted_at.is_(None)

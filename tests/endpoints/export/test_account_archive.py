@@ -72,6 +72,7 @@ def test_the_archive_holds_everything_of_the_person_and_nothing_of_anybody_else(
         f"{stem}.html",
         f"{stem}.md",
         f"{stem}.json",
+        "activities/documents.json",
         "memories/memories.json",
         "memories/memories.md",
         "documents/zqxada/notes #1.md",

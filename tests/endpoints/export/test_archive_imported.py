@@ -78,7 +78,7 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
     file = archive_of(app, ada, tmp_path / "everything.zip")
     came = imported(app, eve, file)
     assert (came["state"], came["source"], came["failures"]) == ("done", "account", [])
-    assert came["imported"] == 4
+    assert came["imported"] == 5
     (listed,) = eve.get("/list_conversation_by_user/assistant").json
     assert (listed["title"], listed["conversation_friendly_id"]) == ("zqxada <Tomatoes>", friendly_id)
     assert folder_of(eve, listed["conversation_id"]) == ["zqxadafolder"]
@@ -93,7 +93,7 @@ def test_everything_of_an_account_comes_into_another_and_twice_adds_nothing(
         "zqxadaprompt",
     ]
     again = imported(app, eve, file)
-    assert (again["imported"], again["skipped"], again["failures"]) == (0, 4, [])
+    assert (again["imported"], again["skipped"], again["failures"]) == (0, 5, [])
     assert len(eve.get("/list_conversation_by_user/assistant").json) == 1
     assert len(eve.get("/api/agents").json) == 2
 
