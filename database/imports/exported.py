@@ -60,8 +60,8 @@ from .importing import (
     with_new_ids,
 )
 from .origins import OWN_SOURCES, Arrived, name_origins, versions_of
-from .outside import NOTHING, Outside, cite_or_note, id_in_account, link_or_note, threads_to_store
-from .standing import Places
+from .outside import NOTHING, Outside, cite_or_note, link_or_note, threads_to_store
+from .standing import Places, live_room
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
@@ -93,7 +93,7 @@ def update_from_file(
     source_id = there.conversation_id
 
     def job(connection: Connection) -> ImportedFile | None:
-        here = _live_one(connection, source_id, user_email)
+        here = live_room(connection, source_id, user_email)
         if here is None:
             return None
         thread_ids = [each["thread_id"] for each in threads_of_file]
@@ -142,16 +142,6 @@ def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConver
     return all(each.conversation_id == conversation.conversation_id for each in imported) and all(
         "branch_id" in each.message for each in imported if each.message is not None
     )
-
-
-def _live_one(connection: Connection, source_id: str, user_email: str) -> str | None:
-    """Which conversation of the person is `source_id` in a file; None where it is not here, or in the bin."""
-    names = (source_id, id_in_account(source_id, user_email))
-    own = select(_c.conversation_id).where(
-        _c.user_email == user_email, _c.conversation_id.in_(names), _c.deleted_at.is_(None)
-    )
-    found = set(connection.execute(own).scalars())
-    return next((name for name in names if name in found), None)
 
 
 @dataclass(slots=True)
