@@ -258,9 +258,7 @@ class _MessagesBack:
         else:
             return  # an answer that stands there alone is none of the questions
         noted = imported_changes.c
-        which = (
-            (noted.conversation_id == self.conversation_id) & (noted.kind == "message") & (noted.thing_id == first_id)
-        )
+        which = (noted.kind == "message") & (noted.thing_id == first_id)
         self.connection.execute(delete(imported_changes).where(noted.conversation_id == self.conversation_id, which))
         others = [name for name in left if name != heir]
         self._set(_m.message_id.in_(others), branch_of=heir)
