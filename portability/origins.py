@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -62,6 +62,14 @@ def tidy_origins(value: object) -> list[dict[str, Any]]:
         if name is not None and type(number) is int:
             found.setdefault(number, {"id": name, "variant": number, "digest": _digest(fields.get("digest"))})
     return list(found.values())
+
+
+def has_ids_of_source(origins: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
+    """Whether a message has an id that another program has given: what both call so could not be told apart.
+
+    origins: what messages came from, by their ids.
+    """
+    return any(each["id"].partition(" ")[0] in origins for some in origins.values() for each in some)
 
 
 def _tidy_documents(value: object) -> list[dict[str, str]]:

@@ -45,14 +45,12 @@ CITED = "cited"
 """The kind of a note of the references that an import added to the report of a message that was here already."""
 STATE = "state"
 """The kind of a note of what an export says of a conversation; see `state_brought`."""
-SAME = "same"
-"""The kind of a note of which thing of here a thing of an export is, by its id there; see `origins`."""
 DOCUMENT, WORKSPACE = "document", "workspace"
 DOCUMENT_ORIGIN, WORKSPACE_ORIGIN = "document_origin", "workspace_origin"
 ORIGINS_BESIDE = (DOCUMENT_ORIGIN, WORKSPACE_ORIGIN)
 """The kinds of notes of what documents and workspaces of an archive came from, by their sources; see `origins`."""
 _STATE_SAID = {"title": "", "flag": "none", "archived": 0, "updated_at": ""}
-_NO_CHANGES = {LINK, TARGETS, STATE, SAME}
+_NO_CHANGES = {LINK, TARGETS, STATE}
 CHANGED_SINCE = say("import_changed_since")
 _AT_ONCE = 500
 _SAID = ("text", "status", "chosen_variant", "edited_at")
@@ -285,8 +283,14 @@ def brought_before(*, database: Database, user_email: str, import_id: str, kind:
         )
         .limit(1)
     )
-    moved = select(_c.became).where(
-        _c.user_email == user_email, _c.kind == f"{kind}_origin", _c.thing_id == source + " " + digest
+    moved = (
+        select(_c.became)
+        .join(imports, imports.c.import_id == _c.import_id)
+        .where(
+            imports.c.user_email == user_email,
+            _c.kind == f"{kind}_origin",
+            _c.thing_id == source + " " + digest,
+        )
     )
     with database.reading() as connection:
         found = connection.execute(query).scalar()

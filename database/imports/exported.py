@@ -5,9 +5,6 @@ Bundles have no earlier texts: of them, one is taken over that was edited after 
 brought it. What the report of a message has in the export alone is added. Title, tags, flag and whether it is archived
 are taken over where they are as an import left them. Where the person went on here, what the export has new begins a
 branch, and the active path stays.
-
-A conversation that is not here by its id, but came from another program, is the one here that came from there, too. Its
-messages are known by what that program calls them.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from database.activities.renaming import ids_known
 from database.activities.storing import insert_activities
 from database.changes import MESSAGE, record
 from database.conversations.conversation import record_listed, update_keeping_time
-from database.conversations.friendly_ids import add_alias
 from database.conversations.repository import read_live
 from database.conversations.tags import MOST_TAGS, insert_tags
 from database.engine.database import Database
@@ -63,18 +59,9 @@ from .importing import (
     thread_rows,
     with_new_ids,
 )
-from .origins import (
-    OWN_SOURCES,
-    Arrived,
-    live_one_of,
-    name_origins,
-    note_same,
-    same_messages,
-    variants_of_source,
-    versions_of,
-)
-from .outside import NOTHING, Outside, cite_or_note, id_in_account, link_or_note, threads_to_store
-from .standing import Places
+from .origins import OWN_SOURCES, Arrived, name_origins, versions_of
+from .outside import NOTHING, Outside, cite_or_note, link_or_note, threads_to_store
+from .standing import Places, live_room
 from .updating import renew_path
 
 _c, _m, _v, _e, _im = conversations.c, messages.c, message_variants.c, message_edits.c, imported_messages.c
@@ -104,30 +91,25 @@ def update_from_file(
         return None
     there = conversations_of_file[0]
     source_id = there.conversation_id
-    said = [each.message for each in imported if each.message is not None]
 
     def job(connection: Connection) -> ImportedFile | None:
-        by_id = _live_one(connection, source_id, user_email)
-        here = by_id or live_one_of(connection, there.origin, user_email=user_email)
+        here = live_room(connection, source_id, user_email)
         if here is None:
             return None
         thread_ids = [each["thread_id"] for each in threads_of_file]
         activity_ids = [each.activity.activity_id for each in imported]
         known, own_ids = ids_known(connection, activity_ids=activity_ids, thread_ids=thread_ids, user_email=user_email)
-        unknown = [each for each in said if own_ids.get(each["message_id"], each["message_id"]) not in known]
-        same = same_messages(connection, here, unknown, taken=known)
-        all_ids = {**new_ids, **own_ids, **same, source_id: here}
+        all_ids = {**new_ids, **own_ids, source_id: here}
         activities = with_new_ids(connection, imported, all_ids)
-        known |= set(same.values())
         new = [each for each in activities if each.activity.activity_id not in known]
         update_ = _Update(Notes(connection, user_email, None if by is None else by.import_id, here))
         if update_.rows and len(new) == len(activities):
             return None
         update_.merge([each.message for each in activities if each.message is not None], new)
         is_retitled = update_.renew_head(there, is_newer=bool(new or update_.changed))
-        is_named = update_.name(there, {**same, **({} if by_id else {source_id: here})})
+        is_named = update_.name(there)
         if not (new or update_.changed or is_retitled):
-            return _nothing_new(update_.differing, is_named=is_named or by_id is None)
+            return _nothing_new(update_.differing, is_named=is_named)
         rows = thread_rows(connection, threads_of_file, all_ids, user_email=user_email)
         named = outside.renamed(all_ids)
         if new_threads := threads_to_store(connection, rows, named, user_email=user_email):
@@ -148,7 +130,7 @@ def update_from_file(
 def _nothing_new(differing: int, *, is_named: bool) -> ImportedFile:
     """What is stored where nothing is new. Raises ConflictError where nothing is told otherwise either.
 
-    is_named: what is here is known now by what it is elsewhere, which is stored.
+    is_named: what is here is known now by what another program calls it, which is stored.
     """
     if not (differing or is_named):
         raise ConflictError(say("file_is_here_already"))
@@ -160,16 +142,6 @@ def _is_whole(imported: Sequence[ImportedActivity], conversation: ImportedConver
     return all(each.conversation_id == conversation.conversation_id for each in imported) and all(
         "branch_id" in each.message for each in imported if each.message is not None
     )
-
-
-def _live_one(connection: Connection, source_id: str, user_email: str) -> str | None:
-    """Which conversation of the person is `source_id` in a file; None where it is not here, or in the bin."""
-    names = (source_id, id_in_account(source_id, user_email))
-    own = select(_c.conversation_id).where(
-        _c.user_email == user_email, _c.conversation_id.in_(names), _c.deleted_at.is_(None)
-    )
-    found = set(connection.execute(own).scalars())
-    return next((name for name in names if name in found), None)
 
 
 @dataclass(slots=True)
@@ -324,10 +296,9 @@ class _Update:
         if len(versions) < 2:
             return
         here = self._variants_here(row, versions[0])
-        known = variants_of_source(self.connection, message)
         new = list[Message]()
         for version in versions:
-            number_here = known.get(version["number"], here.get(version["created_at"]))
+            number_here = here.get(version["created_at"])
             if number_here is None:
                 new.append(version)
             else:
@@ -411,15 +382,8 @@ class _Update:
         note_state(self.notes, said, tags)
         return bool(new) or has_more
 
-    def name(self, there: ImportedConversation, same: Mapping[str, str]) -> bool:
-        """Note what the file says of where the conversation and its messages came from; whether anything was new.
-
-        same: what of the file is here under another id, by the ids of the file.
-        """
-        note_same(self.notes, same)
-        for name in (there.friendly_id, *there.aliases):
-            if there.conversation_id in same and name not in {None, self.friendly_id}:
-                add_alias(self.connection, str(name), self.conversation_id, user_email=self.user_email)
+    def name(self, there: ImportedConversation) -> bool:
+        """Note what the file says of where the conversation and its messages came from; whether anything was new."""
         arrived = Arrived(said=self.said, numbers=self.numbers, added=set(self.new_versions), told=set(self.told))
         return name_origins(self.notes, there.origin, arrived)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,10 +46,10 @@ from sentences import say
 
 from .changes import BroughtBy, Notes, note_said
 from .origins import Arrived, Origin, note_brought, note_origins, versions_of
-from .outside import NOTHING, Outside, id_in_account, link_or_note, threads_to_store
+from .outside import NOTHING, Outside, link_or_note, threads_to_store
+from .standing import id_to_store, is_taken, known_rooms
 from .workspaces import Folder, workspace_at, workspace_or_default
 
-_OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
 _AT_ONCE = 10_000
 _COUNTED = Prepared(
     update(conversations).where(conversations.c.conversation_id == bindparam("counted")),
@@ -269,11 +268,11 @@ def store_file(
 
     def job(connection: Connection) -> ImportedFile:
         used = {each.conversation_id for each in imported}
-        here = _known_rooms(connection, used, user_email=user_email) if adds else {}
+        here = known_rooms(connection, used, user_email=user_email) if adds else {}
         new = [each for each in conversations_of_file if each.conversation_id not in here]
         ids = here | {
-            each.conversation_id: _own_id(connection, each, user_email, is_empty=each.conversation_id not in used)
-            for each in new
+            name: id_to_store(connection, name, user_email, is_empty=name not in used)
+            for name in (each.conversation_id for each in new)
         }
         of_file = [each.activity.activity_id for each in imported]
         copies = [id_of_copy(name, user_email) for name in of_file]
@@ -287,7 +286,7 @@ def store_file(
         without_agent = list[tuple[str, str]]()
         for each in new:
             conversation_id = ids[each.conversation_id]
-            if _is_taken(connection, each.friendly_id, user_email):
+            if is_taken(connection, each.friendly_id, user_email):
                 friendly_ids[conversation_id] = None
             own = {"user_email": user_email, "conversation_id": conversation_id}
             names = {"conversation_friendly_id": friendly_ids[conversation_id]}
@@ -389,21 +388,6 @@ def _as_stored(
     return new, rows, new_ids
 
 
-def _known_rooms(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str]:
-    """Those of a file's conversations that are here, with their ids here. Raises ConflictError for a binned one."""
-    found = dict[str, str]()
-    for source_id in source_ids:
-        names = (source_id, id_in_account(source_id, user_email))
-        own = conversations.c.user_email == user_email, conversations.c.conversation_id.in_(names)
-        query = select(conversations.c.conversation_id, conversations.c.deleted_at).where(*own)
-        rows = {row.conversation_id: row.deleted_at for row in connection.execute(query)}
-        live = [name for name in names if name in rows and rows[name] is None]
-        if rows and not live:
-            raise ConflictError(say("imported_already"))
-        found |= {source_id: live[0]} if live else {}
-    return found
-
-
 def with_new_ids(
     connection: Connection, imported: Sequence[ImportedActivity], new_ids: Mapping[str, str]
 ) -> Sequence[ImportedActivity]:
@@ -445,34 +429,6 @@ def _known_sessions(connection: Connection, keys: Sequence[str], *, user_email: 
         own = threads.c.user_email == user_email, threads.c.session_key.in_(keys[start : start + _AT_ONCE])
         found.update(connection.execute(select(threads.c.session_key).where(*own)).scalars())
     return found
-
-
-def _own_id(connection: Connection, each: ImportedConversation, user_email: str, *, is_empty: bool) -> str:
-    """The id of the file, if it is one of this person's and free; else one that follows from it.
-
-    is_empty: nothing of it is in the file by which it would be known. Raises ConflictError where the person has
-    imported it already.
-    """
-    owner, _, own = each.conversation_id.rpartition("_")
-    taken = select(conversations.c.conversation_id).where(conversations.c.conversation_id == each.conversation_id)
-    if owner == user_email and _OWN_PART.fullmatch(own):
-        if connection.execute(taken).first() is None:
-            return each.conversation_id
-        if is_empty:
-            raise ConflictError(say("imported_already"))
-    derived = id_in_account(each.conversation_id, user_email)
-    if connection.execute(
-        select(conversations.c.conversation_id).where(conversations.c.conversation_id == derived)
-    ).first():
-        raise ConflictError(say("imported_already"))
-    return derived
-
-
-def _is_taken(connection: Connection, friendly_id: str | None, user_email: str) -> bool:
-    taken = select(conversations.c.conversation_id).where(
-        conversations.c.user_email == user_email, conversations.c.conversation_friendly_id == friendly_id
-    )
-    return friendly_id is not None and connection.execute(taken).first() is not None
 
 
 def _on_path(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from database.engine.database import Database, Urgency
 from database.engine.statements import insert_rows
 from database.schema import (
-    conversations,
     imported_changes,
     imported_conversations,
     imported_messages,
@@ -29,7 +28,6 @@ from .changes import (
     DOCUMENT,
     DOCUMENT_ORIGIN,
     ORIGINS_BESIDE,
-    SAME,
     STATE,
     WORKSPACE,
     WORKSPACE_ORIGIN,
@@ -102,73 +100,35 @@ def origins_of_messages(
     shown_alone: only the versions that are shown.
     """
     found = dict[str, list[dict[str, Any]]]()
-    columns = (_im.source_id, _im.message_id, _im.number, _im.digest)
+    with database.reading() as connection:
+        if _origin(connection, conversation_id, user_email=user_email) is None:
+            return found
+    columns = (_im.source_id, _im.message_id, _im.number, _im.digest, _im.conversation_id)
     for start in range(0, len(message_ids), _AT_ONCE):
-        these = _im.message_id.in_(message_ids[start : start + _AT_ONCE])
-        query = select(*columns).join(imported_conversations, _ic.conversation_id == _im.conversation_id)
-        query = query.where(_im.conversation_id == conversation_id, _ic.user_email == user_email, these)
+        # By the ids of the messages alone: by that of the conversation, databases would go through all of it.
+        query = select(*columns).where(_im.message_id.in_(message_ids[start : start + _AT_ONCE]))
         if shown_alone:
             query = query.join(messages, messages.c.message_id == _im.message_id)
             query = query.where(_im.number == func.coalesce(messages.c.chosen_variant, 1))
         with database.reading() as connection:
             rows = connection.execute(query.order_by(_im.number, _im.source_id)).all()
         for row in rows:
-            if names_source(row.source_id, row.message_id):
+            if row.conversation_id == conversation_id and names_source(row.source_id, row.message_id):
                 origin = {"id": row.source_id, "variant": row.number, "digest": row.digest}
                 found.setdefault(row.message_id, []).append(origin)
     return found
 
 
 def free_origin(connection: Connection, origin: Origin | None, *, user_email: str) -> Origin | None:
-    """The origin, unless the person has another conversation of it here."""
+    """The origin, unless the person has another conversation of it here, or in the bin."""
     return None if origin is None or _known(connection, origin, user_email=user_email) is not None else origin
 
 
-def live_one_of(connection: Connection, origin: Origin | None, *, user_email: str) -> str | None:
-    """The conversation of the person that came from there, if it is not in the bin."""
-    return None if origin is None else _known(connection, origin, user_email=user_email, is_live=True)
-
-
-def _known(connection: Connection, origin: Origin, *, user_email: str, is_live: bool = False) -> str | None:
+def _known(connection: Connection, origin: Origin, *, user_email: str) -> str | None:
     query = select(_ic.conversation_id).where(
         _ic.user_email == user_email, _ic.source == origin.source, _ic.source_id == origin.source_id
     )
-    if is_live:
-        query = query.join(conversations, conversations.c.conversation_id == _ic.conversation_id)
-        query = query.where(conversations.c.deleted_at.is_(None))
     return connection.execute(query).scalar()
-
-
-def same_messages(
-    connection: Connection, conversation_id: str, said: Sequence[Said], *, taken: Collection[str]
-) -> dict[str, str]:
-    """Which messages of a conversation those of a file are that came from the same place, by their ids in the file.
-
-    taken: those that are in the file themselves. No two are the same one.
-    """
-    if not any(message.get("origins") for message in said):
-        return {}
-    query = select(_im.source_id, _im.message_id).where(_im.conversation_id == conversation_id)
-    rows = connection.execute(query).all()
-    here = {row.source_id: row.message_id for row in rows if names_source(row.source_id, row.message_id)}
-    found, used = dict[str, str](), set(taken)
-    for message in said:
-        named = (here.get(each["id"]) for each in message.get("origins") or ())
-        message_id = next((each for each in named if each is not None and each not in used), None)
-        if message_id is not None:
-            found[message["message_id"]] = message_id
-            used.add(message_id)
-    return found
-
-
-def variants_of_source(connection: Connection, message: Said) -> dict[int, int]:
-    """The numbers here of those versions of a message that came from the same place, by their numbers in the file."""
-    variants = {each["id"]: each["variant"] for each in message.get("origins") or ()}
-    if not variants:
-        return {}
-    query = select(_im.source_id, _im.number).where(_im.message_id == message["message_id"])
-    known = {each.source_id: each.number for each in connection.execute(query)}
-    return {variant: known[name] for name, variant in variants.items() if name in known}
 
 
 def note_brought(
@@ -185,17 +145,6 @@ def versions_of(said: Iterable[Said]) -> dict[tuple[str, int], int]:
     named = (each for each in said if each.get("origins"))
     own = ((each["message_id"], each.get("versions") or [{"number": 1}]) for each in named)
     return {(name, version["number"]): version["number"] for name, versions in own for version in versions}
-
-
-def note_same(notes: Notes, same: Mapping[str, str]) -> None:
-    """Note which things of here those of a file are: what names them there names these."""
-    if notes.import_id is None or not same:
-        return
-    mine = (_n.import_id == notes.import_id) & (_n.kind == SAME) & (_n.conversation_id == notes.conversation_id)
-    known = set(notes.connection.execute(select(_n.thing_id).where(mine)).scalars())
-    for name, here in same.items():
-        if name not in known:
-            notes.added(SAME, [name], became={"id": here})
 
 
 def name_origins(notes: Notes, origin: Origin | None, arrived: Arrived) -> bool:

@@ -34,7 +34,7 @@ from database.schema import (
     threads,
 )
 
-from .changes import CITED, LINK, SAME, TARGETS, Notes
+from .changes import CITED, LINK, TARGETS, Notes
 
 _a, _t, _c, _m, _p = activities.c, threads.c, imported_changes.c, messages.c, message_parts.c
 # A statement holds at most 32,766 parameters.
@@ -124,8 +124,7 @@ def link_or_note(notes: Notes, outside: Outside, rooms: Mapping[str, str | None]
     """
     _point_or_note(notes, [each for each in outside.referring if each in rooms], rooms)
     answered = {each: other for each, other in outside.answered.items() if each in rooms}
-    same = _same(notes.connection, answered.values(), {notes.import_id}, user_email=notes.user_email)
-    missing = _linked(notes.connection, answered, same, user_email=notes.user_email)
+    missing = _linked(notes.connection, answered, user_email=notes.user_email)
     if notes.import_id is None:
         return len(missing)
     for activity_id, other in missing.items():
@@ -142,7 +141,7 @@ def cite_or_note(notes: Notes, cited: Mapping[str, Sequence[Mapping[str, Any]]])
         add_to_report(notes.connection, bare, message_id=message_id, **own)
         notes.added(CITED, [message_id], became={"refs": [entry["ref"] for entry in entries]})
         missing = {entry["ref"]: entry["target"] for entry in entries if entry.get("target")}
-        pointless = _point(notes.connection, {message_id: missing}, (), {notes.import_id}, **own)[message_id]
+        pointless = _point(notes.connection, {message_id: missing}, (), **own)[message_id]
         if left := {ref: target for ref, target in missing.items() if ref in pointless}:
             notes.added(TARGETS, [message_id], became=left)
 
@@ -161,8 +160,7 @@ def link_noted(*, database: Database, import_id: str, user_email: str) -> Mappin
     def job(connection: Connection) -> Mapping[str, int]:
         rows = connection.execute(query.where(noted)).all()
         answered = {row.thing_id: row.became["reply_to_id"] for row in rows}
-        same = _same(connection, answered.values(), {row.import_id for row in rows}, user_email=user_email)
-        missing = _linked(connection, answered, same, user_email=user_email)
+        missing = _linked(connection, answered, user_email=user_email)
         linked = [row for row in rows if row.thing_id not in missing]
         _forget_notes(connection, noted, [row.thing_id for row in linked])
         for room in {row.conversation_id for row in linked if row.import_id != import_id} - {None}:
@@ -181,34 +179,16 @@ def _forget_notes(connection: Connection, noted: ColumnElement[bool], thing_ids:
         connection.execute(delete(imported_changes).where(noted, these))
 
 
-def _same(
-    connection: Connection, names: Iterable[str], import_ids: Collection[str | None], *, user_email: str
-) -> dict[str, str]:
-    """The things of here that those of these names are in the files of these imports; see `origins.note_same`."""
-    by = [each for each in import_ids if each is not None]
-    wanted, found = list(dict.fromkeys(names)) if by else [], dict[str, str]()
-    brought = _c.import_id.in_(by) & (_c.kind == SAME)
-    for start in range(0, len(wanted), _AT_ONCE):
-        these = brought & _c.thing_id.in_(wanted[start : start + _AT_ONCE]) & (_c.user_email == user_email)
-        rows = connection.execute(select(_c.thing_id, _c.became).where(these))
-        found |= {row.thing_id: row.became["id"] for row in rows}
-    return found
-
-
-def _linked(
-    connection: Connection, answered: Mapping[str, str], same: Mapping[str, str], *, user_email: str
-) -> dict[str, str]:
-    """Link activities to what they answer, if the person has it; the others. same: see `_same`."""
-    own, names_of = set[str](), dict[str, tuple[str, ...]]()
-    for each in answered.values():
-        names_of[each] = (each, id_of_copy(each, user_email), *([same[each]] if each in same else []))
-    names = list({name for some in names_of.values() for name in some})
+def _linked(connection: Connection, answered: Mapping[str, str], *, user_email: str) -> dict[str, str]:
+    """Link activities to what they answer, if the person has it; the others."""
+    own = set[str]()
+    names = list({name for each in answered.values() for name in (each, id_of_copy(each, user_email))})
     for start in range(0, len(names), _AT_ONCE):
         here = _a.user_email == user_email, _a.activity_id.in_(names[start : start + _AT_ONCE])
         own.update(connection.execute(select(_a.activity_id).where(*here)).scalars())
     missing = {}
     for activity_id, other in answered.items():
-        found = next((name for name in names_of[other] if name in own), None)
+        found = next((name for name in (other, id_of_copy(other, user_email)) if name in own), None)
         if found is None:
             missing[activity_id] = other
         else:
@@ -225,7 +205,7 @@ def _point_or_note(notes: Notes, message_ids: Sequence[str], rooms: Mapping[str,
     """Let reports of new messages name their targets by the ids of here. Targets that are not here are noted alone."""
     for reports in _reports(notes.connection, message_ids):
         named = _targets(entry.get("target") for report in reports.values() for entry in report)
-        account = _account(notes.connection, named, {notes.import_id}, user_email=notes.user_email)
+        account = _account(notes.connection, named, user_email=notes.user_email)
         for message_id, report in reports.items():
             here = [_with_target(entry, account) for entry in report]
             if here != report:
@@ -254,7 +234,7 @@ def point_noted(*, database: Database, user_email: str, known: Known, after_each
         missing: dict[str, dict[str, Any]] = {}
         for row in rows:
             missing[row.thing_id] = {**row.became, **missing.get(row.thing_id, {})}
-        pointless = _point(connection, missing, memories, {row.import_id for row in rows}, user_email=user_email)
+        pointless = _point(connection, missing, memories, user_email=user_email)
         for row in rows:
             left = {ref: target for ref, target in row.became.items() if ref in pointless.get(row.thing_id, ())}
             this_one = noted & (_c.thing_id == row.thing_id) & (_c.import_id == row.import_id)
@@ -278,19 +258,14 @@ def point_noted(*, database: Database, user_email: str, known: Known, after_each
 
 
 def _point(
-    connection: Connection,
-    missing: Mapping[str, Any],
-    memories: Collection[str],
-    import_ids: Collection[str | None],
-    *,
-    user_email: str,
+    connection: Connection, missing: Mapping[str, Any], memories: Collection[str], *, user_email: str
 ) -> dict[str, set[str]]:
     """Give reports back the targets that are here now; the references that have none still, by their messages.
 
     missing: the targets that they had, by messages and references.
     """
     named = _targets(target for each in missing.values() for target in each.values())
-    account = _account(connection, named, import_ids, user_email=user_email, memories=memories)
+    account = _account(connection, named, user_email=user_email, memories=memories)
     pointless, pointed = dict[str, set[str]](), list[str]()
     for message_id, report in (each for some in _reports(connection, list(missing)) for each in some.items()):
         entries = [_again(entry, missing[message_id], account) for entry in report]
@@ -378,7 +353,7 @@ class _Account:
     """What a person has of what targets name. rooms: the conversations of activities, by their ids here.
 
     others: the ids of conversations, memories and files. agents: by their ids, and by their slugs. files: of messages,
-    by the ids of those and their numbers there. same: messages and conversations of here by their ids in an export.
+    by the ids of those and their numbers there.
     """
 
     user_email: str
@@ -386,7 +361,6 @@ class _Account:
     others: Collection[str]
     agents: Mapping[str, str]
     files: Mapping[tuple[str, Any], str]
-    same: Mapping[str, str]
 
     def target(self, target: Mapping[str, Any]) -> dict[str, Any] | None:
         """The target by the ids of here; None where the person has not all of it."""
@@ -404,11 +378,11 @@ class _Account:
         if not isinstance(value, str):
             return None
         if name in _ACTIVITIES:
-            return self._first(self.rooms, value, id_of_copy(value, self.user_email), self.same.get(value, ""))
+            return self._first(self.rooms, value, id_of_copy(value, self.user_email))
         if name == "conversation_id":
             if any(target.get(each) for each in _ACTIVITIES):
                 return value  # it follows from them
-            return self._first(self.others, value, id_in_account(value, self.user_email), self.same.get(value, ""))
+            return self._first(self.others, value, id_in_account(value, self.user_email))
         if name == "agent_id":
             return self.agents.get(value) or self.agents.get(str(target.get("slug")))
         return value if value in self.others else self._file(target) if name == "attachment_id" else None
@@ -424,14 +398,9 @@ class _Account:
 
 
 def _account(
-    connection: Connection,
-    targets: Sequence[Mapping[str, Any]],
-    import_ids: Collection[str | None],
-    *,
-    user_email: str,
-    memories: Collection[str] = (),
+    connection: Connection, targets: Sequence[Mapping[str, Any]], *, user_email: str, memories: Collection[str] = ()
 ) -> _Account:
-    """What the person has of what these targets name. memories: which of those they have. import_ids: see `_same`."""
+    """What the person has of what these targets name. memories: which of those they have."""
 
     def own(table: Any, name: str, names: Sequence[str], *more: str) -> list[Any]:
         rows = list[Any]()
@@ -441,9 +410,8 @@ def _account(
         return rows
 
     said, rooms = _named(targets, *_ACTIVITIES), _named(targets, "conversation_id")
-    same = _same(connection, (*said, *rooms), import_ids, user_email=user_email)
-    said += [*(id_of_copy(each, user_email) for each in said), *same.values()]
-    rooms += [*(id_in_account(each, user_email) for each in rooms), *same.values()]
+    said += [id_of_copy(each, user_email) for each in said]
+    rooms += [id_in_account(each, user_email) for each in rooms]
     others = {row.conversation_id for row in own(conversations, "conversation_id", rooms)}
     others |= {row.attachment_id for row in own(attachments, "attachment_id", _named(targets, "attachment_id"))}
     by_id = own(agents, "agent_id", _named(targets, "agent_id"))
@@ -451,14 +419,13 @@ def _account(
     by_slug = [row for row in own(agents, "slug", slugs, "agent_id", "deleted_at") if row.deleted_at is None]
     here = {row.activity_id: row.conversation_id for row in own(activities, "activity_id", said, "conversation_id")}
     with_files = _named((target for target in targets if target.get("attachment_id")), "message_id")
-    with_files += [each for name in with_files for each in (id_of_copy(name, user_email), same.get(name, ""))]
+    with_files += [id_of_copy(each, user_email) for each in with_files]
     return _Account(
         user_email=user_email,
         rooms=here,
         others={*others, *memories},
         agents={row.agent_id: row.agent_id for row in by_id} | {row.slug: row.agent_id for row in by_slug},
         files=_files(connection, [each for each in with_files if each in here]),
-        same=same,
     )
 
 

@@ -23,7 +23,7 @@ from database.schema import imported_changes, imports, is_closed, is_shut
 from database.schema.imports import IS_WORKED_ON, WORKING
 from sentences import say
 
-from .changes import LINK, SAME, TARGETS
+from .changes import LINK, TARGETS
 
 LEASE_SECONDS = 20.0
 """Renewed with each batch, so after a crash others wait this long."""
@@ -250,7 +250,7 @@ def delete_import(*, database: Database, user_email: str, import_id: str) -> Imp
         if before.state not in {*ENDED, "ready", "counting"}:
             raise ConflictError(say("import_moved_on", state=before.state))
         # What waits for a later import still does.
-        mine = (imported_changes.c.import_id == import_id) & imported_changes.c.kind.not_in((LINK, TARGETS, SAME))
+        mine = (imported_changes.c.import_id == import_id) & imported_changes.c.kind.not_in((LINK, TARGETS))
         connection.execute(delete(imported_changes).where(mine))
         connection.execute(delete(imports).where(_c.import_id == import_id))
         _tell(connection, before, "gone")

@@ -1,11 +1,12 @@
-"""Where the messages of an imported conversation stand here, so that a longer export of it is placed beside them.
+"""Which conversations of a file are here, and where their messages stand, so that a longer export is placed beside.
 
-`Standing` is for conversations of other programs, `Places` for those of exports of ours.
+`Standing` is for conversations of other programs, `Places` and the functions for those of exports of ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +14,15 @@ from sqlalchemy import Connection, select
 
 from database.engine.database import Database
 from database.engine.errors import ConflictError
-from database.schema import imported_conversations, imported_messages, messages
+from database.schema import conversations, imported_conversations, imported_messages, messages
 from sentences import say
 
 from .origins import Said as Message
 from .origins import names_source
+from .outside import id_in_account
 
-_ic, _im, _m = imported_conversations.c, imported_messages.c, messages.c
+_OWN_PART = re.compile(r"[0-9A-Za-z]{36}")
+_c, _ic, _im, _m = conversations.c, imported_conversations.c, imported_messages.c, messages.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +131,53 @@ class Places:
         asked = (row for row in self.ours if row.branch_id == branch and row.ordinal > ordinal)
         found = next((row for row in asked if row.sender == "user" and row.message_id != branch), None)
         return None if found is None or message["sender"] != "user" else str(found.message_id)
+
+
+def live_room(connection: Connection, source_id: str, user_email: str) -> str | None:
+    """Which conversation of the person is `source_id` in a file; None where it is not here, or in the bin."""
+    names = (source_id, id_in_account(source_id, user_email))
+    own = select(_c.conversation_id).where(
+        _c.user_email == user_email, _c.conversation_id.in_(names), _c.deleted_at.is_(None)
+    )
+    found = set(connection.execute(own).scalars())
+    return next((name for name in names if name in found), None)
+
+
+def known_rooms(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str]:
+    """Those of a file's conversations that are here, with their ids here. Raises ConflictError for a binned one."""
+    found = dict[str, str]()
+    for source_id in source_ids:
+        names = (source_id, id_in_account(source_id, user_email))
+        own = _c.user_email == user_email, _c.conversation_id.in_(names)
+        query = select(_c.conversation_id, _c.deleted_at).where(*own)
+        rows = {row.conversation_id: row.deleted_at for row in connection.execute(query)}
+        live = [name for name in names if name in rows and rows[name] is None]
+        if rows and not live:
+            raise ConflictError(say("imported_already"))
+        found |= {source_id: live[0]} if live else {}
+    return found
+
+
+def id_to_store(connection: Connection, conversation_id: str, user_email: str, *, is_empty: bool) -> str:
+    """The id of the file, if it is one of this person's and free; else one that follows from it.
+
+    is_empty: nothing of it is in the file by which it would be known. Raises ConflictError where the person has
+    imported it already.
+    """
+    owner, _, own = conversation_id.rpartition("_")
+    taken = select(_c.conversation_id).where(_c.conversation_id == conversation_id)
+    if owner == user_email and _OWN_PART.fullmatch(own):
+        if connection.execute(taken).first() is None:
+            return conversation_id
+        if is_empty:
+            raise ConflictError(say("imported_already"))
+    derived = id_in_account(conversation_id, user_email)
+    if connection.execute(select(_c.conversation_id).where(_c.conversation_id == derived)).first():
+        raise ConflictError(say("imported_already"))
+    return derived
+
+
+def is_taken(connection: Connection, friendly_id: str | None, user_email: str) -> bool:
+    """Whether a conversation of the person has this friendly id."""
+    taken = select(_c.conversation_id).where(_c.user_email == user_email, _c.conversation_friendly_id == friendly_id)
+    return friendly_id is not None and connection.execute(taken).first() is not None

@@ -14,6 +14,7 @@ from database.conversations.deletion import erase, mark_for_deletion, remove_mes
 from database.conversations.repository import read_live
 from database.engine.database import Database, Urgency
 from database.history.summary import forget_summary
+from database.messages.branch_tree import branches_of
 from database.schema import (
     activities,
     conversations,
@@ -228,8 +229,48 @@ class _MessagesBack:
         if whole:
             first = min(row.ordinal for row in rows if row.seq in whole)
             forget_summary(self.connection, self.conversation_id, ordinal=first)
+            self._hand_groups_on(set(whole.values()))
         if whole or beside:
             remove_messages(self.connection, whole, beside=beside)
+
+    def _hand_groups_on(self, gone: Collection[str]) -> None:
+        """Let questions that were asked in the place of one that is removed stand there without it."""
+        tree = branches_of(self.connection, self.conversation_id)
+        for first in [fork for fork in tree.forks if fork.branch_of is None and fork.message_id in gone]:
+            group = [fork.message_id for fork in tree.group(first.message_id)]
+            left = [name for name in group if name not in gone]
+            if left:
+                number = first.chosen_branch or 1
+                self._hand_on(first.message_id, left, gone, chosen=group[number - 1] if number <= len(group) else "")
+
+    def _hand_on(self, first_id: str, left: Sequence[str], gone: Collection[str], *, chosen: str) -> None:
+        """Let the question that stands behind the first one of a group be its first one, or the next one of it."""
+        first = self.connection.execute(select(_m.branch_id, _m.ordinal).where(_m.message_id == first_id)).one()
+        in_branch = (_m.conversation_id == self.conversation_id) & _m.branch_id.is_not_distinct_from(first.branch_id)
+        query = select(_m.message_id, _m.sender).where(in_branch, _m.ordinal > first.ordinal).order_by(_m.ordinal)
+        behind = next((row for row in self.connection.execute(query).all() if row.message_id not in gone), None)
+        if behind is None:
+            heir = left[0]
+            self._set(_m.branch_id == heir, branch_id=first.branch_id)
+            self._set(_m.message_id == heir, branch_of=None)
+        elif behind.sender == "user":
+            heir = behind.message_id
+        else:
+            return  # an answer that stands there alone is none of the questions
+        noted = imported_changes.c
+        which = (noted.kind == "message") & (noted.thing_id == first_id)
+        self.connection.execute(delete(imported_changes).where(noted.conversation_id == self.conversation_id, which))
+        others = [name for name in left if name != heir]
+        self._set(_m.message_id.in_(others), branch_of=heir)
+        self._set((_m.message_id == heir) & _m.chosen_branch.is_(None), chosen_branch=1)
+        group = [fork.message_id for fork in branches_of(self.connection, self.conversation_id).group(heir)]
+        if chosen in left:
+            of_those_left = [name for name in group if name not in gone]
+            self._set(_m.message_id == heir, chosen_branch=of_those_left.index(chosen) + 1)
+
+    def _set(self, which: ColumnElement[bool], **values: Any) -> None:
+        here = _m.conversation_id == self.conversation_id
+        self.connection.execute(update(messages).where(here, which).values(values))
 
     def _some(self) -> Sequence[Any]:
         columns = (_im.source_id, _im.message_id, _im.number, _m.seq, _m.ordinal, _m.chosen_variant)

@@ -100,7 +100,8 @@ def _moved(notes: Notes, *, domain: str) -> dict[str, str | None]:
     """The workspaces that imports of the same source made before an archive brought them; as `_brought`."""
     n = imported_changes.c
     source = select(imports.c.source).where(imports.c.import_id == notes.import_id)
-    noted = select(n.became).where(n.user_email == notes.user_email, n.kind == WORKSPACE_ORIGIN)
+    noted = select(n.became).join(imports, imports.c.import_id == n.import_id)
+    noted = noted.where(imports.c.user_email == notes.user_email, n.kind == WORKSPACE_ORIGIN)
     name = notes.connection.execute(source).scalar()
     said = [each for each in notes.connection.execute(noted).scalars() if each["source"] == name]
     own = select(_c.workspace_id).where(_c.user_email == notes.user_email, _c.domain == domain)

@@ -36,7 +36,7 @@ from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files
 from portability.importers.reading.imported import FailedItem, ImportedExport, ImportedItem, form_of
 from portability.importers.reading.json_stream import parsed_json
-from portability.origins import MessageOrigins, TidyOrigin
+from portability.origins import MessageOrigins, TidyOrigin, has_ids_of_source
 from sentences import say
 
 from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
@@ -241,6 +241,9 @@ def import_export(
     already, and what is new can't be told apart from that, or nothing is new.
     """
     file = _within_itself(_read(content))
+    is_mixed = has_ids_of_source(
+        {each.id: each.message.origins for each in file.activities if each.message is not None}
+    )
     conversations = [
         ImportedConversation(
             conversation_id=each.conversation_id,
@@ -251,7 +254,7 @@ def import_export(
             workspace_id=workspace_id,
             agent=each.agent_slug,
             aliases=[name for name in each.aliases if is_friendly_id(name)],
-            origin=None if each.origin is None else Origin(**each.origin),
+            origin=None if each.origin is None or is_mixed else Origin(**each.origin),
         )
         for each in file.conversations
     ]

@@ -19,6 +19,7 @@ from database.history.reading import list_messages
 from database.imports import changes, importing
 from database.imports.changes import BroughtBy
 from database.imports.importing import ImportedActivity, ImportedConversation, store_conversation, store_file
+from database.imports.outside import id_in_account
 
 pytestmark = pytest.mark.contract
 ANN = "ann@example.org"
@@ -111,4 +112,4 @@ def test_so_does_a_file_whose_ids_are_made_anew(database: Database, machine: Slo
     assert store_file(imported, [whole], [], database=database, user_email=ANN, by=by).conversations == 1
     assert machine.now > MESSAGES * 3
     assert machine.longest_silence * 1_000 < IDLE_WRITER_MS
-    assert len(texts(database, importing.id_in_account(there, ANN))) == MESSAGES
+    assert len(texts(database, id_in_account(there, ANN))) == MESSAGES

@@ -73,6 +73,20 @@ def texts(person: Person) -> list[str]:
     return [each["text"] for each in person.get(f"/list_messages_by_conversation/{one['conversation_id']}").json]
 
 
+def talks(person: Person) -> dict[str, list[str]]:
+    """The texts of all branches of each conversation, by the ids of those."""
+    found = [exported(person, of=place) for place in range(len(listed(person)))]
+    return {
+        each["conversation"]["conversation_id"]: sorted(one["content"] for one in messages_of(each)) for each in found
+    }
+
+
+def origins(person: Person) -> dict[str, Any]:
+    """Where the conversations of a person came from, by their ids."""
+    found = [exported(person, of=place)["conversation"] for place in range(len(listed(person)))]
+    return {each["conversation_id"]: each["origin"] for each in found}
+
+
 def exported(person: Person, *, of: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(
         person.get(f"/export_conversation/{listed(person)[of]['conversation_id']}?format=json").data
@@ -169,38 +183,126 @@ def test_variants_and_branches_are_known_again(app: Flask, ada: Person, eve: Per
     assert [each["id"] for each in messages_of(exported(eve))] == [each["id"] for each in before]
 
 
-def test_an_account_that_has_the_same_source_gets_only_what_is_new(
+def test_an_archive_stands_beside_what_the_account_has_of_the_same_source(
     app: Flask, ada: Person, eve: Person, tmp_path: Path, source: Callable[[int], Path]
 ) -> None:
     brought(app, eve, source(1))
-    before = texts(eve)
+    ((own, before),) = talks(eve).items()
     brought(app, ada, source(2))
     ada.say(listed(ada)[0]["conversation_id"], "And here?")
+    (moved,) = talks(ada).values()
     archive = archive_of(app, ada, tmp_path / "all.zip")
     came = brought(app, eve, archive)
-    assert (came["updated"], came["failures"]) == (1, [])
-    after = texts(eve)
-    assert (after[:2], len(after), after[4]) == (before, 6, "And here?")
-    assert brought(app, eve, archive)["updated"] == 0
-    assert brought(app, eve, source(2)) == NOTHING_NEW
-    assert texts(eve) == after
-    assert brought(app, eve, source(3))["updated"] == 1
-    assert len(listed(eve)) == 1
+    assert (came["imported"], came["updated"], came["failures"]) == (1, 0, [])
+    (other,) = talks(eve).keys() - {own}
+    assert talks(eve) == {own: before, other: moved}
+    assert (origins(eve)[own]["id"], origins(eve)[other]) == ("talk-1", None)
+    again = brought(app, eve, archive)
+    assert (again["imported"], again["updated"], again["failures"]) == (0, 0, [])
+    assert brought(app, eve, source(3)) == {**NOTHING_NEW, "updated": 1, "skipped": 0}
+    assert (len(talks(eve)[own]), talks(eve)[other]) == (6, moved)
 
 
-def test_an_account_that_has_all_of_it_gets_nothing(
+def test_taking_back_what_the_source_brought_leaves_what_the_archive_brought(
     app: Flask, ada: Person, eve: Person, tmp_path: Path, source: Callable[[int], Path]
 ) -> None:
-    brought(app, ada, source(2))
-    brought(app, eve, source(3))
-    before = exported(eve)
+    brought(app, eve, source(1))
+    brought(app, ada, source(1))
+    ada.say(listed(ada)[0]["conversation_id"], "And here?")
+    archive = archive_of(app, ada, tmp_path / "all.zip")
+    brought(app, eve, archive)
+    assert taken_back(app, eve, archive, nth=1) == []
+    assert list(talks(eve).values()) == list(talks(ada).values())
+
+
+@pytest.mark.parametrize("name", ["lines.jsonl", "chat_sessions.json"])
+def test_conversations_of_equal_names_at_their_sources_both_stand(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, name: str
+) -> None:
+    def write(*said: str) -> Path:
+        roles = ["user", "assistant"] * len(said)
+        if name.endswith(".jsonl"):
+            lines = [{"conversation": "1", "role": role, "text": text} for role, text in zip(roles, said, strict=False)]
+            (tmp_path / name).write_text("".join(json.dumps(each) + "\n" for each in lines))
+            return tmp_path / name
+        told = [
+            {"role": role, "content": text, "timestamp": f"2026-01-01T00:00:0{place}"}
+            for place, (role, text) in enumerate(zip(roles, said, strict=False))
+        ]
+        write_json(tmp_path / name, {"default": {"messages": told, "created_at": "2026-01-01T00:00:00"}})
+        return tmp_path / name
+
+    boats, cakes = ["About boats", "Boats float.", "More boats", "They sail."], ["About cakes", "Cakes rise."]
+    brought(app, ada, write(*boats))
+    brought(app, eve, write(*cakes))
     came = brought(app, eve, archive_of(app, ada, tmp_path / "all.zip"))
-    assert (came["updated"], came["failures"]) == (0, [])
-    assert {**exported(eve), "exported_at": ""} == {**before, "exported_at": ""}
-    assert brought(app, eve, source(3)) == NOTHING_NEW
+    assert (came["imported"], came["failures"]) == (1, [])
+    assert sorted(talks(eve).values()) == [sorted(boats), sorted(cakes)]
 
 
-def test_references_to_what_is_here_under_another_id_lead_to_it(
+def test_questions_in_other_branches_come_in_beside_what_the_account_has_of_the_same_source(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, source: Callable[[int], Path]
+) -> None:
+    brought(app, ada, source(1))
+    conversation_id = listed(ada)[0]["conversation_id"]
+    ada.say(conversation_id, "And here?")
+    brought(app, ada, source(2))
+    first = next(each["id"] for each in messages_of(exported(ada)) if each["content"] == "And here?")
+    assert ada.put(f"/branch/{first}/2").status_code == 200
+    ada.say(conversation_id, "Behind two")
+    brought(app, eve, source(2))
+    before = talks(eve)
+    came = brought(app, eve, archive_of(app, ada, tmp_path / "all.zip"))
+    assert (came["imported"], came["failures"]) == (1, [])
+    assert sorted(talks(eve).values()) == sorted([*before.values(), *talks(ada).values()])
+
+
+def test_an_archive_whose_conversation_lies_in_the_bin_changes_none_of_the_same_source(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path, source: Callable[[int], Path]
+) -> None:
+    brought(app, ada, source(1))
+    ada.say(listed(ada)[0]["conversation_id"], "And here?")
+    archive = archive_of(app, ada, tmp_path / "all.zip")
+    brought(app, eve, source(1))
+    before = talks(eve)
+    brought(app, eve, archive)
+    (moved,) = talks(eve).keys() - before.keys()
+    assert eve.delete(f"/delete_conversation/{moved}").status_code == 200
+    came = brought(app, eve, archive)
+    (failure,) = came["failures"]
+    assert (came["imported"], came["updated"], failure["item"]) == (0, 0, listed(ada)[0]["title"])
+    assert talks(eve) == before
+
+
+def test_an_archive_that_calls_messages_as_their_source_does_comes_in_without_the_origin(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    def write(count: int) -> Path:
+        names = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(1, count + 1)]
+        nodes = [
+            chatgpt_node(name, above, "assistant" if place % 2 else "user", f"text {place}", seconds=place)
+            for place, (name, above) in enumerate(zip(names, [None, *names], strict=False))
+        ]
+        write_json(tmp_path / "conversations.json", [chatgpt_conversation(*nodes)])
+        return tmp_path / "conversations.json"
+
+    def rename(export: dict[str, Any]) -> None:
+        text = json.dumps(export)
+        for each in messages_of(export):
+            text = text.replace(each["id"], each["message"]["origins"][0]["id"])
+        export |= json.loads(text)
+
+    brought(app, ada, write(2))
+    archive = changed_in(archive_of(app, ada, tmp_path / "all.zip"), rename, tmp_path / "renamed.zip")
+    came = brought(app, eve, archive)
+    assert (came["imported"], came["failures"]) == (1, [])
+    assert list(origins(eve).values()) == [None]
+    came = brought(app, eve, write(4))
+    assert (came["imported"], came["failures"]) == (1, [])
+    assert sorted(map(len, talks(eve).values())) == [2, 4]
+
+
+def test_references_lead_to_the_conversation_that_came_along(
     app: Flask, ada: Person, eve: Person, tmp_path: Path, source: Callable[[int], Path]
 ) -> None:
     brought(app, ada, source(1))
@@ -208,14 +310,15 @@ def test_references_to_what_is_here_under_another_id_lead_to_it(
     citing = ada.new_conversation()
     ada.say(citing, f"What did @conversation_{friendly_id}_message_1 say?")
     brought(app, eve, source(1))
-    (here,) = listed(eve)
+    (own,) = talks(eve)
     came = brought(app, eve, archive_of(app, ada, tmp_path / "all.zip"))
-    assert came["failures"] == []
-    (other,) = [each for each in listed(eve) if each["conversation_id"] != here["conversation_id"]]
-    question = eve.get(f"/list_messages_by_conversation/{other['conversation_id']}").json[0]
+    assert (came["imported"], came["failures"]) == (2, [])
+    (moved,) = [name for name, said in talks(eve).items() if name != own and "Question 1 of 1" in said]
+    (other,) = talks(eve).keys() - {own, moved}
+    question = eve.get(f"/list_messages_by_conversation/{other}").json[0]
     (target,) = [each["target"] for each in question["references"]]
-    first = eve.get(f"/list_messages_by_conversation/{here['conversation_id']}").json[0]
-    assert (target["conversation_id"], target["message_id"]) == (here["conversation_id"], first["message_id"])
+    first = eve.get(f"/list_messages_by_conversation/{moved}").json[0]
+    assert (target["conversation_id"], target["message_id"]) == (moved, first["message_id"])
 
 
 def test_an_archive_twice_and_the_archive_of_an_archive_keep_the_origins(
@@ -277,13 +380,9 @@ def test_moves_are_taken_back(
     assert listed(eve) == []
     brought(app, eve, source(1))
     before = exported(eve)
-    assert brought(app, eve, archive)["updated"] == 1
-    assert len(texts(eve)) == 4
+    assert brought(app, eve, archive)["imported"] == 1
     assert taken_back(app, eve, archive) == []
-    after = exported(eve)
-    for each in (before, after):
-        each["exported_at"] = each["conversation"]["origin"]["digest"] = ""
-    assert after == before
+    assert {**exported(eve), "exported_at": ""} == {**before, "exported_at": ""}
     assert brought(app, eve, source(2))["updated"] == 1
     assert len(texts(eve)) == 4
 
@@ -459,8 +558,8 @@ def test_two_conversations_of_an_archive_that_claim_one_origin_come_in_and_one_h
 
     def claim(export: dict[str, Any]) -> None:
         export["conversation"]["origin"]["id"] = "talk-1"
-        for each in messages_of(export):
-            each["message"]["origins"] = [{"id": each["id"], "variant": 1, "digest": ""}]
+        for number, each in enumerate(messages_of(export)):
+            each["message"]["origins"] = [{"id": f"node-{number}", "variant": 1, "digest": ""}]
 
     archive = changed_in(archive_of(app, ada, tmp_path / "all.zip"), claim, tmp_path / "spoilt.zip")
     came = brought(app, eve, archive)
@@ -490,4 +589,6 @@ def test_a_bundle_that_is_opened_and_saved_again_keeps_its_origins(
 def test_the_user_guide_names_no_gap_any_more() -> None:
     guide = Path("documentation/user_guide.md").read_text(encoding="utf-8")
     assert "second time" not in guide
-    assert "its later exports bring only what is new at the new place, too" in " ".join(guide.split())
+    said = " ".join(guide.split())
+    assert "its later exports bring only what is new at the new place, too" in said
+    assert "stands beside it" in said

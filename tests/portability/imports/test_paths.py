@@ -219,6 +219,66 @@ def test_a_path_that_a_later_import_began_is_taken_back_alone(database, imported
     assert texts(database, conversation_id) == [*SECOND_PATH, "On what?", "On the heat."]
 
 
+STEPS = (
+    message("q1", None, "How much water?"),
+    message("a1", "q1", "Two litres.", at=1),
+    message("q2", "a1", "And in summer?", at=2),
+    message("a2", "q2", "Three.", at=3),
+    message("q3", "a1", "In winter?", at=4),
+    message("a3", "q3", "One.", at=5),
+    message("q4", "a1", "At night?", at=6),
+    message("a4", "q4", "None.", at=7),
+    message("q5", "a4", "At noon?", at=8),
+)
+WINTER, NIGHT = [*SECOND_PATH[:1], "Two litres.", "In winter?", "One."], [*SECOND_PATH[:1], "Two litres.", "At night?"]
+
+
+@pytest.mark.parametrize("more", [(), STEPS[6:]])
+def test_what_was_asked_in_the_place_of_a_question_that_is_taken_back_stands_there(
+    database, imported, taken_back, more
+):
+    imported(conversation("c", *STEPS[:2]))
+    middle = imported(conversation("c", *STEPS[:4]))
+    imported(conversation("c", *STEPS[:6], *more))
+    conversation_id = only(database).conversation_id
+    shown = texts(database, conversation_id)
+
+    assert taken_back(middle).kept == []
+    assert texts(database, conversation_id) in (shown, WINTER)
+    if more:
+        assert paths(database, conversation_id) == [WINTER, [*NIGHT, "None.", "At noon?"]]
+    else:
+        assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
+    assert counts(imported(conversation("c", *STEPS[:6], *more))) == ("done", 0, 1, 0, 0)
+    assert {tuple(path) for path in paths(database, conversation_id)} >= {tuple(WINTER), tuple(FIRST_PATH)}
+    if database.backend.name == "SQLite":
+        assert [found for found in verify_store(database) if not found.fine] == []
+
+
+def test_imports_are_taken_back_from_the_middle_on(database, imported, taken_back):
+    imported(conversation("c", *STEPS[:2]))
+    others = [imported(conversation("c", *STEPS[:count])) for count in (4, 6)]
+
+    assert [taken_back(each).kept for each in others] == [[], []]
+    conversation_id = only(database).conversation_id
+    assert texts(database, conversation_id) == FIRST_PATH[:2]
+    assert list_branches(database=database, user_email=ADA, conversation_id=conversation_id) == []
+    assert counts(imported(conversation("c", *STEPS))) == ("done", 0, 1, 0, 0)
+
+
+def test_a_question_behind_the_one_that_is_taken_back_keeps_its_place_among_those_asked_beside_it(
+    database, imported, taken_back
+):
+    imported(conversation("c", *STEPS[:2]))
+    middle = imported(conversation("c", *STEPS[:4]))
+    behind = message("q6", "a2", "At sea?", at=9)
+    imported(conversation("c", *STEPS[:6], behind))
+    conversation_id = only(database).conversation_id
+
+    taken_back(middle)
+    assert paths(database, conversation_id) == [[*FIRST_PATH[:2], "At sea?"], WINTER]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_the_person_moved_the_next_import_adds_what_is_new_alone(database, imported, seed):
     chance = random.Random(seed)
