@@ -118,8 +118,8 @@ def test_a_question_to_an_agent_waits_in_the_threads_for_models(query: bytes, ap
         ({"method": "tools/call", "params": ["ask_agent"]}, Work.MCP),
         ({"method": "tools/list"}, Work.MCP),
         ({"method": "tools/list", "params": {"name": "ask_agent"}}, Work.MCP),
-        ([{"method": "tools/call", "params": {"name": "ask_agent"}}], Work.MODEL),
-        ({"method": "tools/list", "params": {"more": "x" * 70_000}}, Work.MODEL),
+        ([{"method": "tools/call", "params": {"name": "ask_agent"}}], Work.TOOLS),
+        ({"method": "tools/list", "params": {"more": "x" * 70_000}}, Work.TOOLS),
     ],
 )
 def test_the_message_says_whether_a_model_may_be_waited_for(body: Any, kind: Work) -> None:
