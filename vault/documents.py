@@ -220,13 +220,16 @@ class Vault:
         except DocumentNotFoundError:
             return None
 
-    def resolve(self, link: str) -> Resolution:
-        """What a link leads to, with or without its brackets; nothing for a text that is no link."""
-        (resolution,) = self.resolve_many([link])
+    def resolve(self, link: str, *, source: str = "") -> Resolution:
+        """What a link leads to, with or without its brackets; nothing for a text that is no link. See `resolve_many`."""
+        (resolution,) = self.resolve_many([link], source=source)
         return resolution
 
     def resolve_many(self, links: Sequence[str], *, source: str = "") -> list[Resolution]:
-        """What each link leads to, with one statement for all. source: the path of the document that holds them."""
+        """What each link leads to, with one statement for all. source: the path of the document that holds them.
+
+        Without it, `[[./a]]` and `[[../a]]` lead nowhere.
+        """
         parsed = [parse_wikilink(link) for link in links]
         names = self._names(parsed)
         return [Resolution() if link is None else resolve(link, names, source=source) for link in parsed]

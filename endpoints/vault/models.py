@@ -30,11 +30,12 @@ class PathQuery(Query):
 
 
 class LinkQuery(Query):
-    """`link`: a wikilink, with or without its brackets."""
+    """`link`: a wikilink, with or without its brackets. `path`: of the document that holds it."""
 
     link: Annotated[
         Text, Field(min_length=1, max_length=1_000, description="A wikilink, with or without its brackets.")
     ]
+    path: Annotated[Text, Field(max_length=1_000, description="The document that holds the link.")] = ""
 
 
 class DocumentBody(Body):

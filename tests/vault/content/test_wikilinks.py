@@ -70,7 +70,8 @@ def test_a_link_leads_where_the_table_says(link, path):
 @pytest.mark.parametrize(
     ("link", "source", "path"),
     [
-        ("[[./note]]", "", "note.md"),
+        ("[[./note]]", "", None),
+        ("[[./note]]", "plan.md", "note.md"),
         ("[[./note]]", "garden/plan.md", None),
         ("[[../note]]", "garden/plan.md", "note.md"),
         ("[[../NOTE.md#part|x]]", "garden/plan.md", "note.md"),
