@@ -185,7 +185,10 @@ class DocumentHeading(Shape):
 
 
 class DocumentLink(Shape):
-    """A link of a document. `source`: the document that holds it. `target`: null where it leads nowhere."""
+    """A link of a document. `source`: the document that holds it. `target`: null where it leads nowhere.
+
+    `is_file`: it is to a picture, or to another file that is no document; `target` is null then, and it is not broken.
+    """
 
     source: str
     source_title: str
@@ -194,6 +197,7 @@ class DocumentLink(Shape):
     target: str | None
     anchor: str | None
     ambiguous: bool
+    is_file: bool
 
 
 class DocumentUser(Shape):

@@ -155,7 +155,7 @@ def test_a_relative_link_asks_for_the_whole_path(vaults: Vaults, call: Call, nam
     for path in ("a.md", "x/a.md"):
         vaults.of(EMAIL).write(path, path, version=None)
     refused = call("read_document", path=name)
-    assert (refused["error"]["code"], refused["error"]["message"][-14:]) == ("path_refused", "its whole path.")
+    assert (refused["error"]["code"], refused["error"]["message"][-15:]) == ("path_refused", "its whole path.")
 
 
 def test_5_1_documents_and_conversations_are_searched_together(talk: Talk, vaults: Vaults, call: Call) -> None:
