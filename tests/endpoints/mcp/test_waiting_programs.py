@@ -129,7 +129,7 @@ def test_the_message_says_whether_a_model_may_be_waited_for(body: Any, kind: Wor
 def test_of_two_parameters_of_the_same_name_the_one_that_is_called_counts() -> None:
     twice = b'{"method": "tools/call", "params": {"name": "read_message"}, "params": {"name": "ask_agent"}}'
     assert work_of_message({}, twice) is Work.MODEL
-    assert work_of_message({}, b"{") is Work.MODEL
+    assert work_of_message({}, b"{") is Work.TOOLS
 
 
 def test_an_agent_that_takes_too_long_for_a_program_is_stopped(
