@@ -117,8 +117,8 @@ class Database:
 
     folder: `users_dir`. outage: of readers, see `KeptConnections`. damage: what the watch over the file has found
     (`soundness`). While it is set nothing is read and only running answers are written; nor is before `check_ends_at`,
-    until when the file is probably being checked (by `time.monotonic`), is None. on_damage: called where SQLite reports damage, in a watched store. on_changes:
-    called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
+    until when the file is probably being checked (by `time.monotonic`), is None. on_damage: called where SQLite reports
+    damage, in a watched store. on_changes: called with the people whose changes a transaction has recorded, afterwards.
     mend_indexes: has damaged indexes made anew (`database.search.mending`). write_failure: of the last write, if it
     failed. next_probe: when `soundness.require_usable` may write again.
     """
