@@ -10,6 +10,8 @@ BackupError
  └─ InTheWayError         existing data would be lost
 
 BrokenImportError         a file to import is damaged, of another program, or of an unknown version
+ ├─ CutOffImportError     it lacks its end
+ └─ UnknownImportError    no importer recognises it
 """
 
 from __future__ import annotations
@@ -57,6 +59,10 @@ class BrokenImportError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class CutOffImportError(BrokenImportError):
+    """A file ends in the middle: it lacks its end alone, and what comes before is whole."""
 
 
 class UnknownImportError(BrokenImportError):

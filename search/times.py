@@ -25,7 +25,8 @@ def _named(**names: str) -> dict[str, str]:
 class _Words(NamedTuple):
     """What a language calls things. before_month, before_year: words that make a name or a number one of a time.
 
-    which_year: years by their distance from this one, as groups that `_BACK` names.
+    bound_of_year: words before a number of four digits that may be an amount: "bis 2000 Euro". which_year: years by
+    their distance from this one, as groups that `_BACK` names.
     """
 
     months: dict[str, int]
@@ -34,6 +35,7 @@ class _Words(NamedTuple):
     units: dict[str, str]
     before_month: str
     before_year: str
+    bound_of_year: str
     which_year: str
 
 
@@ -46,7 +48,8 @@ _ENGLISH = _Words(
     _numbered("one|a|an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     _named(day="day|days", week="week|weeks", month="month|months", year="year|years"),
     "in|last|since|during|of|this|early|late|mid|by|before|after|until|till",
-    "in|during|of|from|before|after|since|until|till",
+    "in|during|of|from|since",
+    "before|after|until|till",
     "(?:(?P<last>last)|(?P<this>this)|(?P<next>next)) year|(?:the )?year (?P<before_last>before last)",
 )  # fmt: skip
 _GERMAN = _Words(
@@ -64,7 +67,8 @@ _GERMAN = _Words(
     ),
     "im|in|letzten|vergangenen|vorigen|letztem|vergangenem|vorigem|seit|während|vom|diesen|diesem|anfang|ende|mitte|"
     "bis|vor|nach|ab",
-    "im jahr|im jahre|in|aus|von|seit|während|vor|nach|ab|bis",
+    "im jahr|im jahre|in|aus|von|seit|während",
+    "vor|nach|ab|bis",
     "(?:(?P<last>(?:letzt|vergangen|vorig)e[nsm] |vor)|(?P<before_last>(?:vorletzt|vorvergangen|vorvorig)e[nsm] )|"
     "(?P<this>(?:dies|laufend)e[nsm] )|(?P<next>(?:nächst|übernächst|kommend)e[nsm] ))jahre?s?",
 )  # fmt: skip
@@ -77,7 +81,8 @@ _SPANISH = _Words(
     _numbered("un|una|uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce"),
     _named(day="día|días|dia|dias", week="semana|semanas", month="mes|meses", year="año|años"),
     "en|desde|durante|este|pasado|de|hasta|finales de|principios de|mediados de|tras",
-    "en|durante|de|del|desde|hasta|tras",
+    "en|durante|de|del|desde",
+    "hasta|tras",
     "año (?:(?P<last>pasado)|(?P<before_last>antepasado)|(?P<next>próximo|que viene|siguiente))|"
     "(?:(?P<last_>pasado)|(?P<this>este)|(?P<next_>próximo)) año",
 )  # fmt: skip
@@ -90,7 +95,8 @@ _FRENCH = _Words(
     _numbered("un|une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze"),
     _named(day="jour|jours", week="semaine|semaines", month="mois", year="an|ans|année|années"),
     "en|depuis|pendant|de|fin|début|mi|jusqu['’]en|jusqu['’]à|avant|après|dès",
-    "en|pendant|de|depuis|jusqu['’]en|jusqu['’]à|avant|après|dès",
+    "en|pendant|de|depuis|jusqu['’]en",
+    "jusqu['’]à|avant|après|dès",
     "l['’](?:an|année) (?:(?P<last>derni(?:er|ère)|passée?)|(?P<next>prochaine?|qui vient))|"
     "l['’](?P<before_last>avant[- ]dernière) année|(?P<this>cette) année",
 )  # fmt: skip
@@ -104,11 +110,18 @@ _CHINESE = _Words(
     _named(day="天|日", week="周|个星期|星期|个礼拜", month="个月|月", year="年"),
     "",
     "",
-    "(?P<last>去年|上一年)|(?P<before_last>(?<!大)前年)|(?P<this>今年)|(?P<next>明年|(?<!年)后年)",
+    "",
+    "(?P<last>(?<![过失除])去年|上一年)|(?P<before_last>(?<![大目以之从提当])前年)|(?P<this>今年)|(?P<next>明年|(?<!年)后年)",
 )
 _CHINESE_MONTH = r"(?P<month>\d\d?月|十[一二]?月|[一二三四五六七八九]月)"
+_CHINESE_WEEK = r"周(?![围边刊]|期(?![末中间待]))|个星期|星期|个礼拜"
 _WITHIN_NUMBER = r"[\d一二三四五六七八九十两百千万零〇几数]"
 """What makes a numeral the end of a longer one: "2023年前", "一百二十天前", "几十年前"."""
+_NO_NOUN = (
+    r"(?=\s*(?:\Z|[.,:](?!\d)|[?!;…()\[\]\"'“”„»«–—])|\s+(?:about|did|do|have|had|has|i|we|you|he|she|they|is|was|were|and|"
+    r"or|but|when|what|where|who|how|über|habe|hatte|haben|hatten|ich|wir|und|oder|sobre|y|sur|et)\b)"
+)
+"""What may follow a year or a season behind "before", so that it is no amount and no name: "before 2000 users"."""
 _SURELY_FRENCH = (
     r"[jmtl]['’](?:ai|as|a|ont)|qu['’]\w+|est|que|qui|quoi|quels?|quelles|où|quand|pourquoi|combien|dont|nous|vous|"
     r"avez|avons|avait|étions|était"
@@ -126,6 +139,7 @@ _PAST = (
     "last", "letzten", "vergangenen", "vorigen", "letztem", "vergangenem", "vorigem", "pasado", "pasada", "dernier",
     "passé",
 )  # fmt: skip
+_THIS = ("this", "diesen", "diesem", "este", "esta", "cet ", "ce ", "今年", "这个")
 _BACK = {"last": 1, "before_last": 2, "this": 0, "next": -1}
 """How many years, months or weeks ago what a group of this name finds is. `last_` is a second group for `last`."""
 _BEFORE, _AFTER, _SINCE, _UNTIL = "before", "after", "since", "until"
@@ -146,11 +160,18 @@ _LED = re.compile(
     rf"(?:^|(?<=[\s(,;¿]))(?:{'|'.join(f'(?P<{name}>{words})' for name, words in _BOUNDS.items())})"
     rf"(?:\s+(?:{_BETWEEN}))*(?:\s+|\s*l['’])\Z"
 )
+_SOUGHT = re.compile(r"\b(?:be|ge|nach)?(?:such|frag)\w*(?:\s+\w+){0,2}\s+\Z")
+"""What makes "nach" the word before what is sought: "Suche nach März 2024", "fragte ich nach letztem Jahr"."""
+_WORD_ENDS = r"(?=\s*(?:\Z|[^\w\s])|的|[我你您他她它咱])"
+"""前 and 起 begin words, too: "去年前往日本", "三月前端会议", "3月25日起飞"."""
 _FOLLOWED = re.compile(
-    r"的?(?:(?P<before>[以之]?前(?!后)|[以之]前)|(?P<after>[以之]后)|(?P<since>以来|至今|起)|(?P<until>为止))"
+    rf"的?(?:(?P<before>[以之]前|前{_WORD_ENDS})|(?P<after>[以之]后)|(?P<since>以来|至今|起{_WORD_ENDS})|(?P<until>为止))"
 )
 _NAMING = {"day", "month", "season", "year", "unit"}
-_CHINESE_SINCE = re.compile(r"(?:自从?|从)\Z")
+_CHINESE_SINCE = re.compile(r"(?:(?:自从|(?<![来亲独各])自)(?P<surely>)|从)\Z")
+_CHINESE_TO = re.compile(r"[到至]")
+_CHINESE_ON = re.compile(r"起(?![飞草诉义床航])|开始|以来|\s*(?:\Z|[^\w\s])")
+"""What has to follow "从3月25日" to make it a beginning: "从3月25日的会议记录" is none."""
 
 
 class Period(NamedTuple):
@@ -165,19 +186,30 @@ class Period(NamedTuple):
 
 
 def spoken_period(text: str, *, today: date) -> Period | None:
-    """The period that a question names, the most recent one where it says no year; None for none."""
+    """The period that a question names, the most recent one where it says no year; None for none.
+
+    One that is to come, and an impossible day, leave what else the question names.
+    """
     plain = text.lower()
     for pattern, read in _READERS:
-        if found := pattern.search(plain):
-            try:
-                period = read(found, today)
-                return period and _bounded(period, found, today)
-            except (ValueError, OverflowError):
-                return None  # the 31st of a short month, or a thousand years ago
+        while found := pattern.search(plain):
+            if period := _past(found, read, today):
+                return period
+            plain = plain[: found.start()] + "\0" * len(found[0]) + plain[found.end() :]
     return None
 
 
-def _bounded(period: Period, found: re.Match[str], today: date) -> Period:
+def _past(found: re.Match[str], read: _Reader, today: date) -> Period | None:
+    """The period that was found with its bounds; None for one that is to come, or that there is not."""
+    try:
+        period = read(found, today)
+        bounded = period and _bounded(period, found, read, today)
+    except (ValueError, OverflowError):
+        return None  # the 31st of a short month, or a thousand years ago
+    return bounded if bounded and bounded.first <= today else None
+
+
+def _bounded(period: Period, found: re.Match[str], read: _Reader, today: date) -> Period:
     """What lies before, after, since or until `period`, where the words around it say so."""
     if found.re in _UNBOUNDED:
         return period
@@ -187,19 +219,33 @@ def _bounded(period: Period, found: re.Match[str], today: date) -> Period:
     if bound == _UNTIL:
         return Period(date.min, period.last)
     if bound == _AFTER:
-        return Period(period.last + timedelta(days=1), max(today, period.last + timedelta(days=1)))
+        after = _over(period, found, read, today).last + timedelta(days=1)
+        return Period(after, max(today, after))
     return Period(period.first, max(today, period.last)) if bound == _SINCE else period
+
+
+def _over(period: Period, found: re.Match[str], read: _Reader, today: date) -> Period:
+    """The period "after" which something was: the one of the year before, where no year is said and it goes on."""
+    if period.last < today or read not in (_month, _season):
+        return period
+    if read is _season and (found["year"] or found["which"] in _THIS):
+        return period
+    return _months(period.first.year - 1, period.first.month, 1 if read is _month else 3)
 
 
 def _bound(found: re.Match[str]) -> str | None:
     named = min(
         (found.start(name) for name in _NAMING & found.re.groupindex.keys() if found[name]), default=found.start()
     )
-    for surrounding in (_LED.search(found.string, 0, named), _FOLLOWED.match(found.string, found.end())):
-        if surrounding:
-            return surrounding.lastgroup
+    led = _LED.search(found.string, 0, named)
+    if led and not (led["after"] == "nach" and _SOUGHT.search(found.string, 0, led.start())):
+        return led.lastgroup
+    if followed := _FOLLOWED.match(found.string, found.end()):
+        return followed.lastgroup
     since = _CHINESE_SINCE.search(found.string, 0, found.start())
-    return _SINCE if since and found.string[found.end() : found.end() + 1] not in ("到", "至") else None
+    if since is None or _CHINESE_TO.match(found.string, found.end()):
+        return None
+    return _SINCE if since["surely"] is not None or _CHINESE_ON.match(found.string, found.end()) else None
 
 
 def _day(found: re.Match[str], today: date) -> Period:
@@ -344,10 +390,13 @@ def _readers(words: _Words, forms: Sequence[tuple[str, _Reader]]) -> _Readers:
         "day": r"(?P<day>\d\d?)",
         "of month": f"(?:{words.before_month})",
         "of year": f"(?:{words.before_year})",
+        "bound of year": f"(?:{words.bound_of_year})",
+        "no noun": _NO_NOUN,
         "which year": f"(?:{words.which_year})",
         "surely french": _SURELY_FRENCH,
         "within number": _WITHIN_NUMBER,
         "chinese month": _CHINESE_MONTH,
+        "chinese week": _CHINESE_WEEK,
     }
     return [(re.compile(_GROUP.sub(lambda found: groups[found[1]], form)), read) for form, read in forms]
 
@@ -381,10 +430,13 @@ _FORMS: _Readers = [
             (r"\b<which year>,? (?:in|during) (?:the )?(?:<month>|<season>)\b", _of_year),
             (r"\b<season> before last\b", _season_before_last),
             (r"\b<of month> <month>\b", _month),
-            (r"\b(?P<which>last|in|this|during|since|before|after|until|till) (?:the )?<season>\b(?P<year>)", _season),
+            (r"\b(?P<which>last|in|this|during) (?:the )?<season>\b(?P<year>)", _season),
+            # Not of "after the fall of the wall", and not of "before spring boot 3".
+            (r"\b(?P<which>since|before|after|until|till) (?:the )?<season>\b<no noun>(?P<year>)", _season),
             (r"\b<number> <unit> ago\b", _ago),
             (r"\b(?:around|at|before|over|last) christmas\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\b<bound of year> (?P<year>(?:19|20)\d\d)\b<no noun>", _year),
             (r"\bday before yesterday\b", _before_yesterday),
             (r"\byesterday\b", _yesterday),
             (r"\b<span> (?P<before_last>before last)\b", _relative),
@@ -408,13 +460,14 @@ _FORMS: _Readers = [
             (
                 (
                     r"\b(?P<which>letzte[nm]|vergangene[nm]|vorige[nm]|im|diesen|diesem|bis zum|"
-                    r"(?:seit|vor|nach|ab) dem) <season>\b(?P<year>)"
+                    r"(?:seit|vor|nach|ab) dem) <season>\b(?! (?:der|des|von)\b)(?P<year>)"
                 ),
                 _season,
             ),
             (r"\bvor <number> <unit>\b", _ago),
             (r"\b(?:an|um|zu|vor|über|letzte) weihnachten\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\b<bound of year> (?P<year>(?:19|20)\d\d)\b<no noun>", _year),
             (r"\bvorgestern\b", _before_yesterday),
             (r"\bgestern\b", _yesterday),
             (
@@ -444,13 +497,14 @@ _FORMS: _Readers = [
             (
                 (
                     r"\b(?P<which>en|este|esta|durante|desde|hasta|antes del?|después del?)(?: el| la)? "
-                    r"<season>\b(?P<year>)"
+                    r"<season>\b(?! del? )(?P<year>)"
                 ),
                 _season,
             ),
             (r"\bhace <number> <unit>\b", _ago),
             (r"\b(?:en|por|antes de|la pasada) navidad(?:es)?\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\b<bound of year> (?P<year>(?:19|20)\d\d)\b<no noun>", _year),
             (r"\b(?:anteayer|antier|antes de ayer)\b", _before_yesterday),
             (r"\bayer\b", _yesterday),
             (r"\b<span> (?:(?P<last>pasad[oa])|(?P<before_last>antepasad[oa]))\b", _relative),
@@ -480,13 +534,14 @@ _FORMS: _Readers = [
             (
                 (
                     r"\b(?P<which>(?:en|au|cet|ce|jusqu['’]au) |(?:avant|après|depuis|dès|jusqu['’]à) (?:le |l['’]))"
-                    r"<season>\b(?P<year>)"
+                    r"<season>\b(?! d[eu'’])(?P<year>)"
                 ),
                 _season,
             ),
             (r"\bil y a <number> <unit>\b", _ago),
             (r"(?:\bà|\bavant|\bpour) noël\b", _christmas),
             (r"\b<of year> (?P<year>(?:19|20)\d\d)\b", _year),
+            (r"\b<bound of year> (?P<year>(?:19|20)\d\d)\b<no noun>", _year),
             (r"\bavant[- ]hier\b", _before_yesterday),
             (r"\b(?:d['’]|et |depuis |dès )hier\b|\bhier (?:matin|midi|soir|après-midi)\b", _yesterday),
             # "hier" alone is German and Dutch for "here".
@@ -507,22 +562,23 @@ _FORMS: _Readers = [
             (r"(?:<which year>的?)?(?<![\d个])<chinese month>份?<day>[日号]", _day_of_month),
             (r"<which year>的?(?:<chinese month>|<season>)", _of_year),
             # "25日前" of "3月25日前" is no length.
-            (r"(?<!<within number>)(?<!月)<number>(?!月)<unit>[以之]?前", _ago),
+            (r"(?<!<within number>)(?<!月)<number>(?!月)<unit>[以之]?前(?![端台往])", _ago),
             (r"(?<![\d个])<chinese month>份?", _month),
             (r"(?P<which>今年|这个)?(?P<year>)<season>[天季]", _season),
             (r"圣诞", _christmas),
             (r"(?P<year>(?:19|20)\d\d)年(?!前(?!后))", _year),
-            (r"前天", _before_yesterday),
+            # Not of "目前天气", "以前天天" and "提前天数".
+            (r"(?<![目以之从提当])前天(?!天)", _before_yesterday),
             (r"昨天", _yesterday),
-            (r"(?P<before_last>上上)(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
-            (r"(?P<last>上)(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
+            (r"(?P<before_last>上上)(?P<unit><chinese week>|个月)", _relative),
+            (r"(?P<last>上)(?P<unit><chinese week>|个月)", _relative),
             # Not of "网上月饼", and not of "日本周刊".
             (r"(?<![网线晚早天路身街马以])(?P<last>上)(?P<unit>月)(?![饼亮球子光])", _relative),
-            (r"(?:(?P<this>这)|(?<![日基书版根成资])(?P<this_>本))(?P<unit>周|个星期|星期|个礼拜|个月)", _relative),
+            (r"(?:(?P<this>这)|(?<![日基书版根成资])(?P<this_>本))(?P<unit><chinese week>|个月)", _relative),
             (r"(?<![日基书版根成资])(?P<this>本)(?P<unit>月)", _relative),
-            (r"(?<!大)(?<![\d一二三四五六七八九十年])(?P<before_last>前)(?P<unit>年)", _relative),
-            (r"(?P<last>去)(?P<unit>年)", _relative),
-            (r"(?P<this>今)(?P<unit>年)", _relative),
+            (r"(?<![\d一二三四五六七八九十年大目以之从提当])(?P<before_last>前)(?P<unit>年)(?![轻纪级])", _relative),
+            (r"(?<![过失除])(?P<last>去)(?P<unit>年)", _relative),
+            (r"(?<![如当至])(?P<this>今)(?P<unit>年)(?!轻)", _relative),
         ),
     ),
 ]

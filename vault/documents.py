@@ -61,7 +61,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A link between documents. source: the path of the document that holds it. target: None for a broken one."""
+    """A link between documents. source: the path of the document that holds it. target: None for a broken one.
+
+    is_file: it is to a picture, or to another file that is no document; it has no target, and is not broken.
+    """
 
     source: str
     source_title: str
@@ -70,6 +73,12 @@ class Link:
     target: str | None
     anchor: str | None = None
     ambiguous: bool = False
+    is_file: bool = False
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it should lead to a document, and does not."""
+        return self.target is None and not self.is_file
 
 
 class Vaults:
@@ -220,13 +229,16 @@ class Vault:
         except DocumentNotFoundError:
             return None
 
-    def resolve(self, link: str) -> Resolution:
-        """What a link leads to, with or without its brackets; nothing for a text that is no link."""
-        (resolution,) = self.resolve_many([link])
+    def resolve(self, link: str, *, source: str = "") -> Resolution:
+        """What a link leads to, with or without its brackets; nothing for a text that is none. See `resolve_many`."""
+        (resolution,) = self.resolve_many([link], source=source)
         return resolution
 
     def resolve_many(self, links: Sequence[str], *, source: str = "") -> list[Resolution]:
-        """What each link leads to, with one statement for all. source: the path of the document that holds them."""
+        """What each link leads to, with one statement for all. source: the path of the document that holds them.
+
+        Without it, `[[./a]]` and `[[../a]]` lead nowhere.
+        """
         parsed = [parse_wikilink(link) for link in links]
         names = self._names(parsed)
         return [Resolution() if link is None else resolve(link, names, source=source) for link in parsed]
@@ -358,14 +370,12 @@ class Vault:
         return deleted_documents(self.root)
 
     def _links(self, rows: Sequence[store.LinkRow]) -> list[Link]:
-        """These links, without those to pictures and other files that are no documents."""
+        """These links, each with what it leads to."""
         parsed = [parse_wikilink(row.wikilink) for row in rows]
         names = self._names(parsed)
         found = list[Link]()
         for row, link in zip(rows, parsed, strict=True):
             resolution = Resolution() if link is None else resolve(link, names, source=row.path)
-            if link is not None and resolution.path is None and names_other_file(link):
-                continue
             found.append(
                 Link(
                     source=row.path,
@@ -375,6 +385,7 @@ class Vault:
                     target=resolution.path,
                     anchor=resolution.anchor,
                     ambiguous=resolution.ambiguous,
+                    is_file=link is not None and resolution.path is None and names_other_file(link),
                 )
             )
         return found
@@ -433,6 +444,6 @@ def graph_of(vault: Vault) -> Graph:
     return Graph(
         nodes=nodes,
         edges=edges,
-        broken=[link for link in links if link.target is None],
+        broken=[link for link in links if link.is_broken],
         orphans=[node.path for node in nodes if node.path not in linked],
     )

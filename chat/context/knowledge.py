@@ -42,8 +42,8 @@ from truth_management_system.interface.structured_api import (
 log = logging.getLogger(__name__)
 _FILE = "pkb.sqlite"
 _TRY_AGAIN_AFTER = 2.0
-_ASKED_AGAIN_AFTER = 0.1
-"""Whoever asks whether the store can be read is not told of an earlier failure once it can."""
+_ASKED_AGAIN_AFTER = 1.0
+"""Whoever asks whether the store can be read is told of an earlier failure no longer than this."""
 _PATIENCE = 1.5
 _DAMAGED, _BEING_CHECKED = say("memories_damaged"), say("memories_being_checked")
 
@@ -81,7 +81,8 @@ class KnowledgeAccess:
         self._counting = counting
         self._lock = threading.Lock()
         self._opening: _Opening | None = None
-        self._outage = Outage(log, what="the knowledge base is open")
+        self._closure = Outage(log, what="the knowledge base is open")
+        self._outage = Outage(log, what="reading the knowledge base")
         self._damage: str | None = None
         self.is_being_checked = False
 
@@ -117,7 +118,7 @@ class KnowledgeAccess:
             if self._opening is not None and self._opening.is_spent(again_after=again_after):
                 spent, self._opening = self._opening, None
             if self._opening is None:
-                self._opening = _Opening(self._config, self._outage)
+                self._opening = _Opening(self._config, closure=self._closure, outage=self._outage)
             opening = self._opening
         if spent is not None:
             spent.close()  # which waits for what still runs there, as the others need not
@@ -158,10 +159,14 @@ class KnowledgeAccess:
 
 
 class _Opening:
-    """One attempt to open a store: running, done, or failed."""
+    """One attempt to open a store: running, done, or failed.
 
-    def __init__(self, config: PKBConfig, outage: Outage) -> None:
+    closure: of all attempts. outage: of reading what they open.
+    """
+
+    def __init__(self, config: PKBConfig, *, closure: Outage, outage: Outage) -> None:
         self._config = config
+        self._closure = closure
         self._outage = outage
         self._began_at = time.monotonic()
         self._file: tuple[int, int] | None = None
@@ -196,9 +201,9 @@ class _Opening:
 
     def _open(self) -> None:
         try:
-            opened = get_database(self._config)
+            opened = get_database(self._config, outage=self._outage)
         except KnowledgeUnavailableError as error:
-            self._outage.failed(f"the knowledge base can't be opened: {error.message}", level=logging.ERROR)
+            self._closure.failed(f"the knowledge base can't be opened: {error.message}", level=logging.ERROR)
             self._opened.set_exception(error)
         except Exception:
             log.exception("the knowledge base can't be opened")
@@ -206,7 +211,7 @@ class _Opening:
         else:
             self._file = _identity(self._config.path)
             self._store = opened
-            self._outage.over()
+            self._closure.over()
             self._opened.set_result(opened)
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from search.patterns import Deadline, compiled, preview, required_literal
-from vault.content.wikilinks import link_to
+from vault.content.resolution import is_relative
+from vault.content.wikilinks import link_to, parse_wikilink
 from vault.documents import Document, Vault, Vaults
 from vault.errors import DocumentNotFoundError, PathRefusedError, VaultUnavailableError
 from vault.search.excerpts import Excerpt
@@ -17,6 +18,9 @@ from .ranges import LineEnd, LineStart, counted, line_range, numbered
 from .registry import ToolContext, ToolError, tool
 
 _AROUND = 3
+_RELATIVE = (
+    "A link with “./” or “../” begins in the folder of the document that holds it. Name the document by its whole path."
+)
 Query = Annotated[str, Field(pattern=r"\S", max_length=2_000, description="Words, or a question in your own words.")]
 Path = Annotated[str | None, Field(min_length=1, max_length=1_000, description="Its path, or a link as in [[…]].")]
 
@@ -145,6 +149,9 @@ def _named(vault: Vault, name: str | None) -> Document:
     try:
         return vault.read(name)
     except (DocumentNotFoundError, PathRefusedError):
+        link = parse_wikilink(name)
+        if link is not None and is_relative(link):
+            raise PathRefusedError(_RELATIVE) from None
         found = vault.resolve(name).path  # of a title or a link; it leads to documents of the vault alone
         if found is None:
             if name.startswith("[["):

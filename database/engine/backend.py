@@ -126,12 +126,12 @@ def log_failure(failure: StoreError, error: Exception, *, doing: str, outage: Ou
     """`failure`, after a line in the log; with the traceback of `error` only where its code doesn't explain it.
 
     Statements and their parameters are not logged: they hold what people wrote. doing: what failed, e.g. "reading x".
-    outage: a server that is away, or a disk that is full, is logged when that begins and when it is over.
+    outage: a server that is away is logged when that begins and when it is over; while it is, nothing else succeeds.
     """
     if isinstance(failure, InvalidChangeError):
         return failure
     line = f"{doing} failed: {getattr(error, 'orig', error)}"
-    if type(failure) is StorageFailedError and failure.message != UNEXPLAINED:
+    if type(failure) is StorageFailedError and failure.message == UNREACHABLE:
         outage.failed(failure.message, line=line, level=logging.ERROR)
     else:
         log.error("%s", line, exc_info=error if failure.message == UNEXPLAINED else None)

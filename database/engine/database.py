@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from .backend import Backend
+from .backend import Backend, Outage
 from .checkpoints import Checkpoints, NoCheckpoints
 from .errors import (
     DatabaseDamagedError,
@@ -115,21 +115,21 @@ class Database:
     the caller's (`write` otherwise). Driver errors are raised as those of `errors`, a number that no column can hold as
     InvalidChangeError; an IntegrityError is raised as it is, since only the caller knows what a conflict means.
 
-    folder: `users_dir`. damage: what the watch over the file has found (`soundness`). While it is set nothing is read
-    and only running answers are written; nor is before `check_ends_at`, until when the file is probably being checked
-    (by `time.monotonic`), is None. on_damage: called where SQLite reports damage, in a watched store. on_changes:
-    called with the people whose changes a transaction has recorded (`database.changes`), after its commit.
+    folder: `users_dir`. outage: of readers, see `KeptConnections`. damage: what the watch over the file has found
+    (`soundness`). While it is set nothing is read and only running answers are written; nor is before `check_ends_at`,
+    until when the file is probably being checked (by `time.monotonic`), is None. on_damage: called where SQLite reports
+    damage, in a watched store. on_changes: called with the people whose changes a transaction has recorded, afterwards.
     mend_indexes: has damaged indexes made anew (`database.search.mending`). write_failure: of the last write, if it
     failed. next_probe: when `soundness.require_usable` may write again.
     """
 
-    def __init__(self, backend: Backend, *, folder: Path) -> None:
+    def __init__(self, backend: Backend, *, folder: Path, outage: Outage | None = None) -> None:
         self.backend = backend
         self.folder = folder
         self._errors: tuple[type[Exception], ...] = (OverflowError, *backend.errors)
-        self._readers = KeptConnections(backend, writing=False, named=self._read_error)
+        self._readers = KeptConnections(backend, writing=False, named=self._read_error, outage=outage)
         self._writer = KeptConnections(backend, writing=True)
-        self.read_failure = self._readers.failure
+        self.failure_in_reading, self.failure_in_writing = self._readers.failure, self._writer.failure
         self._jobs = _Jobs()
         self._count = itertools.count()
         self.damage: str | None = None

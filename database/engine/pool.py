@@ -38,11 +38,12 @@ class KeptConnections:
         *,
         writing: bool,
         named: Callable[[BaseException, float], StoreError | None] = lambda _error, _since: None,
+        outage: Outage | None = None,
     ) -> None:
         """`writing`: one connection for the writer; otherwise as many readers as the backend allows.
 
         named: the error to raise instead of one that a transaction ended with, which began at a time of the monotonic
-        clock; None for that one itself.
+        clock; None for that one itself. outage: that of whoever opens the store again and again; None for a new one.
         """
         self._count = count = 1 if writing else backend.readers
         self._errors = backend.errors
@@ -54,7 +55,7 @@ class KeptConnections:
         self._checks = backend.check
         self._backend = backend
         self._pipelines = writing and self._engine.dialect.name != "sqlite"
-        self.outage = Outage(backend_log, what=f"{'writing' if writing else 'reading'} {backend.name}")
+        self.outage = outage or Outage(backend_log, what=f"{'writing' if writing else 'reading'} {backend.name}")
         self._closed = False
         # The one used last comes first: what it has read of the database is still in its memory.
         self._idle: deque[Connection | None] = deque([None] * count)

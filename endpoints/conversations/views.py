@@ -127,7 +127,8 @@ def _with_own_tools(conversation_id: str, settings: dict[str, Any]) -> dict[str,
     if not tools:
         return settings
     before = conversations.get_conversation(**current_user_scope(), conversation_id=conversation_id).settings
-    stored = set(before.get("tools") or ())
+    kept = before.get("tools")
+    stored = set(kept) if isinstance(kept, dict) else set[str]()  # an imported file may say anything
     registry, own = current_tools(), dict[str, bool]()
     for name, is_on in tools.items():
         try:

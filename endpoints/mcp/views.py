@@ -102,10 +102,13 @@ blueprint = Blueprint("mcp", __name__)
 
 
 def work_of_message(_parameters: Mapping[str, str], body: bytes) -> Work:
-    """The kind of work that a message of the protocol is. A question to an agent waits for a model; a long body may."""
+    """The kind of work that a message of the protocol is. A question to an agent waits for a model.
+
+    What calls nobody knows yet, as in a long body, waits among the tools that may hang.
+    """
     message = read_on_loop(body)
     if not isinstance(message, dict):
-        return Work.MODEL
+        return Work.TOOLS
     return Work.MODEL if _called(message) in (ask_agent.name, *ask_agent.aliases) else Work.MCP
 
 

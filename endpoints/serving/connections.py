@@ -263,7 +263,7 @@ def _held_by_system(transport: asyncio.Transport) -> int:
     import termios
 
     connected = transport.get_extra_info("socket")
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, ValueError):
         return int.from_bytes(fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     return 0
 

@@ -30,11 +30,12 @@ class PathQuery(Query):
 
 
 class LinkQuery(Query):
-    """`link`: a wikilink, with or without its brackets."""
+    """`link`: a wikilink, with or without its brackets. `path`: of the document that holds it."""
 
     link: Annotated[
         Text, Field(min_length=1, max_length=1_000, description="A wikilink, with or without its brackets.")
     ]
+    path: Annotated[Text, Field(max_length=1_000, description="The document that holds the link.")] = ""
 
 
 class DocumentBody(Body):
@@ -184,7 +185,10 @@ class DocumentHeading(Shape):
 
 
 class DocumentLink(Shape):
-    """A link of a document. `source`: the document that holds it. `target`: null where it leads nowhere."""
+    """A link of a document. `source`: the document that holds it. `target`: null where it leads nowhere.
+
+    `is_file`: it is to a picture, or to another file that is no document; `target` is null then, and it is not broken.
+    """
 
     source: str
     source_title: str
@@ -193,6 +197,7 @@ class DocumentLink(Shape):
     target: str | None
     anchor: str | None
     ambiguous: bool
+    is_file: bool
 
 
 class DocumentUser(Shape):

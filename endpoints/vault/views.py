@@ -65,8 +65,8 @@ def get_document(query: vault_models.PathQuery) -> object:
 @asks(vault_models.LinkQuery)
 @answers(vault_models.LinkResolution)
 def resolve_link(query: vault_models.LinkQuery) -> object:
-    """What a wikilink leads to."""
-    found = current_vault().resolve(query.link)
+    """What a wikilink leads to; one with `./` or `../`, nowhere without the `path` of the document that holds it."""
+    found = current_vault().resolve(query.link, source=query.path)
     return {**asdict(found), "candidates": list(found.candidates), "ambiguous": found.ambiguous}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from portability.errors import BrokenImportError
+from portability.errors import BrokenImportError, CutOffImportError
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import (
     FailedItem,
@@ -14,8 +14,9 @@ from portability.importers.reading.imported import (
     ImportedToolCall,
     form_of,
 )
+from portability.importers.reading.json_conversations import broken_off
 from portability.importers.reading.json_stream import UnreadableItem, json_entries
-from sentences import say, together
+from sentences import say
 
 from .reading.message_tree import Node, Sender, message_tree
 from .reading.values import id_of, line_of, mapping_of, mappings_of, result_of, time_of
@@ -44,18 +45,17 @@ class ZkChatImporter:
     def conversations(self, file: ImportFile) -> Iterator[ImportedItem]:
         """Its sessions in their order."""
         for member in _members(file):
-            read = 0
+            read = whole = 0
             try:
                 for session_id, session in _sessions(file, member):
-                    read += 1
-                    if isinstance(session, UnreadableItem):
-                        yield FailedItem(session_id, session.reason)
-                    else:
-                        yield _conversation(session_id, mapping_of(session))
+                    item = _session(session_id, session)
+                    read, whole = read + 1, whole + (not isinstance(item, FailedItem))
+                    yield item
             except BrokenImportError as error:
-                if not read:
-                    raise
-                yield FailedItem(member or file.name, together(error.message, say("import_whole_before", count=read)))
+                failure = broken_off(error, member or file.name, is_first=not read, whole=whole)
+                if not (read and isinstance(error, CutOffImportError)):
+                    raise type(error)(failure.reason) from None
+                yield failure
 
 
 def _members(file: ImportFile) -> list[str | None]:
@@ -69,6 +69,12 @@ def _sessions(file: ImportFile, member: str | None) -> Iterator[tuple[str, Any]]
             yield (
                 (say("import_place_session", name=f"{number:,}"), entry) if isinstance(entry, UnreadableItem) else entry
             )
+
+
+def _session(session_id: str, session: object) -> ImportedItem:
+    if isinstance(session, UnreadableItem):
+        return FailedItem(session_id, session.reason)
+    return _conversation(session_id, mapping_of(session))
 
 
 def _conversation(session_id: str, raw: Mapping[str, Any]) -> ImportedItem:

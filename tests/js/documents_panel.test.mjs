@@ -3,7 +3,8 @@ import test from 'node:test';
 
 import { createRenewal } from '../../interface/static/page/core/renewal.js';
 import { fateOf, listAfter, mayChangeLinks } from '../../interface/static/page/documents/changes_model.js';
-import { countIn, formatDocuments, neighbourhood, parseDocuments, placed, treeOf, withTitle } from '../../interface/static/page/documents/documents_model.js';
+import { brokenOf, countIn, entriesOf, formatDocuments, neighbourhood, parseDocuments, placed, treeOf, withTitle } from '../../interface/static/page/documents/documents_model.js';
+import { isMuted } from '../../interface/static/page/references/report_model.js';
 
 test('the address says which document is open, and where in it', () => {
   assert.deepEqual(parseDocuments('?panel=documents'), { path: '', anchor: null });
@@ -30,6 +31,21 @@ test('a document stands among those that it links and that link it', () => {
   });
   assert.deepEqual(graph.nodes, [{ path: 'a.md', title: 'A' }, { path: 'dir/b.md', title: 'b' }, { path: 'c.md', title: 'C' }]);
   assert.deepEqual(graph.edges, [{ source: 'a.md', target: 'dir/b.md' }, { source: 'c.md', target: 'a.md' }]);
+});
+
+test('a link to a picture is neither broken nor asked about', () => {
+  const [kept, gone, picture] = [
+    { wikilink: '[[b|B]]', target: 'b.md', anchor: 'x', is_file: false }, { wikilink: '[[gone]]', target: null, anchor: null, is_file: false },
+    { wikilink: '[[picture.png]]', target: null, anchor: null, is_file: true },
+  ];
+  const entries = entriesOf({ links: [kept, gone, picture] });
+  assert.deepEqual(entries.map(({ ref, status, title, target }) => ({ ref, status, title, target })), [
+    { ref: '[[b|B]]', status: 'resolved', title: 'B', target: { path: 'b.md', anchor: 'x' } },
+    { ref: '[[gone]]', status: 'not_found', title: 'gone', target: {} },
+    { ref: '[[picture.png]]', status: 'not_found', title: 'picture.png', target: {} },
+  ]);
+  assert.deepEqual(entries.map(isMuted), [false, false, true]);
+  assert.deepEqual(brokenOf({ links: [kept, gone, picture] }), [gone]);
 });
 
 test('a picture shows the documents with the most links, and says how many it leaves out', () => {

@@ -177,6 +177,7 @@ BEFORE_MARCH, SINCE_MARCH, AFTER_MARCH = (
     ("2026-03-01", "2026-06-20"),
     ("2026-04-01", "2026-06-20"),
 )
+YEAR_2020, ON_25_MARCH = ("2020-01-01", "2020-12-31"), ("2026-03-25", "2026-03-25")
 UNTIL_MARCH, BEFORE_2020 = ("0001-01-01", "2026-03-31"), ("0001-01-01", "2019-12-31")
 SINCE_LAST_YEAR, BEFORE_LAST_SUMMER = ("2025-01-01", "2026-06-20"), ("0001-01-01", "2025-05-31")
 ON_25_MARCH_LAST_YEAR, BEFORE_YESTERDAY = ("2025-03-25", "2025-03-25"), ("2026-06-18", "2026-06-18")
@@ -290,6 +291,22 @@ def test_nothing_was_said_at_a_time_to_come(said: str) -> None:
         ("before Christmas", "2025-12-10", "2026-01-02"),
         ("on 25 December", "2025-12-25", "2025-12-25"),
         ("从三月到五月", "2026-03-01", "2026-03-31"),
+        ("去年前往日本的行程", *LAST_YEAR),
+        ("去年前三个月的销售额", *LAST_YEAR),
+        ("去年前端重构的决定", *LAST_YEAR),
+        ("昨天前端的bug", "2026-06-19", "2026-06-19"),
+        ("三月前端会议", *MARCH_THIS_YEAR),
+        ("上周前台", *LAST_WEEK),
+        ("去年起草的合同", *LAST_YEAR),
+        ("2020年起诉", *YEAR_2020),
+        ("3月25日起飞的航班", *ON_25_MARCH),
+        ("从3月25日的会议记录", *ON_25_MARCH),
+        ("从3月25日起飞的航班", *ON_25_MARCH),
+        ("来自去年的合同", *LAST_YEAR),
+        ("五月起义", "2026-05-01", "2026-05-31"),
+        ("Suche nach März 2024", "2024-03-01", "2024-03-31"),
+        ("Die Frage nach letztem Jahr", *LAST_YEAR),
+        ("Was suchte ich nach letztem Jahr?", *LAST_YEAR),
     ],
 )
 def test_what_only_looks_like_a_bound(said: str, first: str, last: str) -> None:
@@ -322,10 +339,65 @@ def test_what_only_looks_like_a_bound(said: str, first: str, last: str) -> None:
         "Kapitel 1.2. über Wein",
         "chapter 5 may help",
         "3 mars bars",
+        "after the fall of the Berlin wall",
+        "since the fall of Rome",
+        "before spring boot 3",
+        "nach dem Sommer der Liebe",
+        "después del verano del amor",
+        "après le printemps de Prague",
+        "nach 2020 Menschen",
+        "bis 2000 Euro",
+        "bis 2000,50 Euro",
+        "before 2000 users",
+        "hasta 2000 euros",
+        "avant 2000 personnes",
+        "目前天气",
+        "以前天天跑步",
+        "提前天数",
+        "目前年度预算",
+        "当前年份",
+        "我以前年轻的时候",
+        "从前年轻",
+        "如今年轻人怎么看",
+        "今年轻松",
+        "她失去年轻",
+        "这周围有什么餐厅",
+        "文本周围",
+        "街上周围有什么",
+        "本周期的目标",
+        "三年前端经验",
     ],
 )
-def test_lengths_and_names_are_no_times(question: str) -> None:
+def test_lengths_names_and_parts_of_words_are_no_times(question: str) -> None:
     assert spoken_period(question, today=TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "last"),
+    [
+        ("What did I say yesterday about the trip in July next year?", "2026-06-19", "2026-06-19"),
+        ("What did I say yesterday about the trip on 25 July 2027?", "2026-06-19", "2026-06-19"),
+        ("Was sagte ich letzte Woche über die Reise im März nächsten Jahres?", *LAST_WEEK),
+        ("What did I say last year about 31 February 2023?", *LAST_YEAR),
+        ("昨天我说明年三月去哪里？", "2026-06-19", "2026-06-19"),
+        ("after June", "2025-07-01", "2026-06-20"),
+        ("nach dem Sommer", "2025-09-01", "2026-06-20"),
+        ("六月以后", "2025-07-01", "2026-06-20"),
+        ("What did we do before summer?", "0001-01-01", "2026-05-31"),
+        ("What did we drink after 2020?", "2021-01-01", "2026-06-20"),
+        ("Was sagte ich vor 2020 über Wein?", *BEFORE_2020),
+        ("三月前的行程", *BEFORE_MARCH),
+        ("去年起，我喝什么", *SINCE_LAST_YEAR),
+        ("从3月25日开始的会议", *SINCE_25_MARCH),
+    ],
+)
+def test_a_past_time_counts_beside_one_to_come(said: str, first: str, last: str) -> None:
+    assert spoken_period(said, today=TODAY) == (date.fromisoformat(first), date.fromisoformat(last))
+
+
+@pytest.mark.parametrize("said", ["after this summer", "nach diesem Jahr", "after June 2026", "in July 2027"])
+def test_a_period_that_is_all_to_come_is_none(said: str) -> None:
+    assert spoken_period(said, today=TODAY) is None
 
 
 @pytest.mark.parametrize("question", ["may I ask", "on 31 February 2023", "in 0000", "999 years ago", "march on"])

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, NestedTransaction, inspect
 from sqlalchemy.exc import IntegrityError
 
-from database.engine.backend import UNREACHABLE, Backend
+from database.engine.backend import UNREACHABLE, Backend, Outage
 from database.engine.clock import now_iso
 from database.engine.database import Database
 from database.engine.errors import SearchIndexDamagedError, StorageBusyError, StoreError
@@ -67,12 +67,13 @@ class PKBDatabase:
     are raised as KnowledgeUnavailableError, but for IntegrityError, since only the caller knows what a conflict means,
     and for values that no column can hold, which are an InvalidKnowledgeError.
 
-    statements: how many were run so far. failures: how often the store could not be read or
+    outage: see `Database`. statements: how many were run so far. failures: how often the store could not be read or
     written for another reason than a lock, or a database server that is away.
     """
 
-    def __init__(self, config: PKBConfig) -> None:
+    def __init__(self, config: PKBConfig, *, outage: Outage | None = None) -> None:
         self.config = config
+        self._outage = outage
         self._in_memory = config.in_memory
         self.statements = 0
         self.failures = 0
@@ -90,7 +91,7 @@ class PKBDatabase:
             backend = _backend(self.config)
             if backend.file is not None and not self._in_memory:
                 FileStamp(backend.file).remove_if_log_is_cut()
-            self._store = Database(backend, folder=self.config.path.parent)
+            self._store = Database(backend, folder=self.config.path.parent, outage=self._outage)
             self._store.mend_indexes = None if self.is_postgresql else sqlite.index_mending()
         return self
 
@@ -284,8 +285,10 @@ class PKBDatabase:
             except self._opened().backend.errors as error:
                 if _is_about_a_value(error):
                     raise InvalidKnowledgeError("A value is neither text nor a number.") from error
-                failure = self._opened().read_failure(error, doing="using the knowledge base")
-                self._opened().mend_soon(failure, since=None if self.is_in_transaction else since)
+                store = self._opened()
+                failed = store.failure_in_writing if self.is_in_transaction else store.failure_in_reading
+                failure = failed(error, doing="using the knowledge base")
+                store.mend_soon(failure, since=None if self.is_in_transaction else since)
                 raise self._unavailable(failure) from error
 
     @contextmanager
@@ -365,9 +368,9 @@ def _is_about_a_value(error: Exception) -> bool:
     return "binding parameter" in told or "cannot adapt type" in told
 
 
-def get_database(config: PKBConfig) -> PKBDatabase:
+def get_database(config: PKBConfig, *, outage: Outage | None = None) -> PKBDatabase:
     """The knowledge base that `config` names, open and of today's schema. Raises KnowledgeUnavailableError."""
-    database = PKBDatabase(config).connect()
+    database = PKBDatabase(config, outage=outage).connect()
     try:
         database.initialize_schema()
     except BaseException:

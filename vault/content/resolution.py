@@ -82,12 +82,13 @@ def by_key(names: Iterable[Name]) -> dict[str, list[Name]]:
 def resolve(link: Wikilink, names: Mapping[str, Sequence[Name]], *, source: str = "") -> Resolution:
     """The document of `link` among `names`, by their folded form; those of `keys_of(link)` are enough.
 
-    source: the path of the document that holds the link, "" for none: a relative link begins in its folder.
+    source: the path of the document that holds the link: a relative link begins in its folder. "" for none, where a
+    relative link leads nowhere.
     """
     file_key, whole_key = keys_of(link)
     files = [each.path for each in names.get(file_key, ()) if each.kind is NameKind.FILE]
     if is_relative(link):
-        target = _from_folder(link.target, source)
+        target = _from_folder(link.target, source) if source else None
         paths = [] if target is None else _of_files(target, [path for path in files if _depth(path) == _depth(target)])
         return Resolution(path=next(iter(paths), None), anchor=link.anchor, alias=link.alias, candidates=tuple(paths))
     paths = _of_files(link.target, files)

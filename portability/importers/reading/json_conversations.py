@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import IO, Any
 
-from portability.errors import BrokenImportError
+from portability.errors import BrokenImportError, CutOffImportError
 from sentences import say, together
 
 from .import_file import ImportFile
@@ -28,21 +28,36 @@ def read_conversations(
     """What `read` makes of each conversation in these members; None stands for the file itself.
 
     deepest: levels of a member that is one conversation alone. What is no conversation, and what `read` does not
-    understand, is a FailedItem. A member that can't be read further, because its end was cut off, is one, too, behind
-    the conversations that are whole. Raises BrokenImportError where nothing at all could be read.
+    understand, is a FailedItem. A member that can't be read further is one, too, behind the conversations that are
+    whole, if others follow or its end was cut off. Raises BrokenImportError where nothing at all could be read, and
+    where the last member is damaged.
     """
     read_before = 0
     for place, member in enumerate(members, 1):
-        number = 0
+        number = whole = 0
         try:
             with file.open(member) as stream:
                 for number, raw in enumerate(_items(stream, deepest=deepest), 1):
-                    yield _read(raw, read, say("import_place_conversation", number=number, name=member or file.name))
+                    item = _read(raw, read, say("import_place_conversation", number=number, name=member or file.name))
+                    whole += not isinstance(item, FailedItem)
+                    yield item
         except BrokenImportError as error:
-            if place == len(members) and not (read_before or number):
-                raise
-            yield FailedItem(member or file.name, together(error.message, say("import_whole_before", count=number)))
-        read_before += number
+            read_before += number
+            failure = broken_off(error, member or file.name, is_first=not read_before, whole=whole)
+            if place == len(members) and not (read_before and isinstance(error, CutOffImportError)):
+                raise type(error)(failure.reason) from None
+            yield failure
+        else:
+            read_before += number
+
+
+def broken_off(error: BrokenImportError, name: str, *, is_first: bool, whole: int) -> FailedItem:
+    """What the report says of a file or a member that can't be read further.
+
+    is_first: nothing was read before. whole: how many conversations of it were.
+    """
+    before = say("import_whole_before", count=whole)
+    return FailedItem(name, error.message if is_first else together(error.message, before))
 
 
 def first_items(file: ImportFile, members: Sequence[str | None]) -> list[Mapping[str, Any]]:

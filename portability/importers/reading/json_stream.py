@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import orjson
 
-from portability.errors import BrokenImportError
+from portability.errors import BrokenImportError, CutOffImportError
 from sentences import say, together
 
 LARGEST_ITEM = 64 * 2**20
@@ -157,7 +157,7 @@ def _bounded(bounded: _BoundedStream, read: Callable[[_BoundedStream], Iterator[
             yield item
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
         if bounded.was_cut_off:
-            raise BrokenImportError(say("import_ends_early", position=bounded.position)) from None
+            raise CutOffImportError(say("import_ends_early", position=bounded.position)) from None
         broken = say("import_json_broken", position=bounded.position, why=_reason(error))
         raise BrokenImportError(broken) from None
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from language_models.errors import ModelUnavailableError
 from language_models.ports import ModelState
 from search.meaning import MessageVectors
 from tests.chat.conftest import EMAIL, Talk, remember, wait_until
-from tests.live_server import ROOT
+from tests.live_server import ROOT, free_port
 from tests.truth_management_system.search.word_vectors import WordVectors
 from truth_management_system.interface.structured_api import KnowledgeModels, KnowledgeUnavailableError
 from vault.documents import Vaults
@@ -389,3 +391,50 @@ def test_a_store_that_could_not_be_opened_is_opened_for_whoever_asks_whether_it_
         "the knowledge base can't be opened",
         "the knowledge base is open again",
     ]
+
+
+def test_a_server_that_is_away_is_logged_once_however_often_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = f"postgresql://nobody:x@127.0.0.1:{free_port()}/nothing"
+    monkeypatch.setattr("chat.context.knowledge.database_url_of", lambda _folder: address)
+    moments = itertools.count(0.0, 10.0)
+    monkeypatch.setattr("chat.context.knowledge.time", SimpleNamespace(monotonic=lambda: next(moments)))
+    access = KnowledgeAccess(tmp_path)
+    openings = list[object]()
+    for _ in range(5):
+        assert not access.is_available()
+        openings.append(access._opening)
+    access.close()
+    assert len(set(map(id, openings))) == 5
+    assert [message.partition(":")[0] for message in caplog.messages] == [
+        "reading nothing failed",
+        "the knowledge base can't be opened",
+    ]
+
+
+def test_whoever_asks_often_begins_no_attempt_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pkb.sqlite").mkdir()
+    now = [100.0]
+    monkeypatch.setattr("chat.context.knowledge.time", SimpleNamespace(monotonic=lambda: now[-1]))
+    access = KnowledgeAccess(tmp_path)
+    openings = list[object]()
+    for later in (0.0, 0.5, 0.9, 1.0):
+        now.append(100.0 + later)
+        assert not access.is_available()
+        openings.append(access._opening)
+    access.close()
+    assert [opening is openings[0] for opening in openings] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(("is_writing", "doing"), [(False, "reading"), (True, "writing")])
+def test_a_failure_counts_where_its_work_belongs(
+    talk: Talk, knowledge: KnowledgeAccess, monkeypatch: pytest.MonkeyPatch, is_writing: bool, doing: str
+) -> None:
+    assert talk
+    opened = knowledge.database()
+    monkeypatch.setattr(type(opened.store.backend), "store_error", lambda *_: StorageFailedError(UNREACHABLE))
+    with pytest.raises(KnowledgeUnavailableError):
+        (opened.execute if is_writing else opened.fetchall)("SELECT 1 FROM nowhere")
+    pools = {"reading": opened.store._readers, "writing": opened.store._writer}
+    assert [name for name, pool in pools.items() if pool.outage.is_on] == [doing]

@@ -150,6 +150,14 @@ def test_paths_out_of_the_vault_are_refused(vaults: Vaults, call: Call, name: st
     assert call("read_document")["error"]["code"] == "bad_request"
 
 
+@pytest.mark.parametrize("name", ["[[./a]]", "[[../a]]", "./a", "x/../a.md"])
+def test_a_relative_link_asks_for_the_whole_path(vaults: Vaults, call: Call, name: str) -> None:
+    for path in ("a.md", "x/a.md"):
+        vaults.of(EMAIL).write(path, path, version=None)
+    refused = call("read_document", path=name)
+    assert (refused["error"]["code"], refused["error"]["message"][-15:]) == ("path_refused", "its whole path.")
+
+
 def test_5_1_documents_and_conversations_are_searched_together(talk: Talk, vaults: Vaults, call: Call) -> None:
     assert vaults
     conversation = talk.about("Beds", ("Is clay any good?", "With compost"))

@@ -73,3 +73,15 @@ def test_a_store_that_is_away_is_logged_once_for_reading_and_once_for_writing(
     fail(2)
     assert len(caplog.messages) == 4
     assert all(record.exc_info for record in caplog.records)
+
+
+def test_one_kind_of_write_that_fails_beside_others_is_no_outage(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(type(database.backend), "store_error", lambda *_: StorageFailedError("The disk is full."))
+    for _ in range(2):
+        with pytest.raises(StoreError):
+            database.write(lambda connection: connection.exec_driver_sql("DELETE FROM nowhere"))
+        database.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM {sessions.name}"))
+    doing = f"writing {database.backend.name}"
+    assert [message.partition(":")[0] for message in caplog.messages] == [f"{doing} failed"] * 2

@@ -75,6 +75,18 @@ def test_a_mistyped_tool_is_refused_with_what_was_meant_and_one_that_is_gone_may
     assert patch(ada, conversation_id, tools={"read_page": True})["tools"] == {"read_document": True}
 
 
+@pytest.mark.parametrize("stored", [5, True, "read_file", ["x", {}], [["x"]]])
+def test_stored_tools_that_are_no_object_can_be_changed(app: Flask, ada: Person, stored: Any) -> None:
+    conversation_id = ada.new_conversation()
+    database = app.extensions[EXTENSION].database
+    scope: dict[str, Any] = {"user_email": ada.email, "conversation_id": conversation_id}
+    change_settings(database=database, **scope, changes={"tools": stored})
+    put = ada.put(f"/get_conversation_settings/{conversation_id}", json={"tools": {"read_file": False}})
+    assert put.status_code == 200
+    change_settings(database=database, **scope, changes={"tools": stored})
+    assert patch(ada, conversation_id, tools={"read_file": True})["tools"] == {"read_file": True}
+
+
 def test_another_tab_is_told_the_settings_once(ada: Person) -> None:
     conversation_id = ada.new_conversation()
     for _ in range(2):

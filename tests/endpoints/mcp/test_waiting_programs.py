@@ -118,8 +118,8 @@ def test_a_question_to_an_agent_waits_in_the_threads_for_models(query: bytes, ap
         ({"method": "tools/call", "params": ["ask_agent"]}, Work.MCP),
         ({"method": "tools/list"}, Work.MCP),
         ({"method": "tools/list", "params": {"name": "ask_agent"}}, Work.MCP),
-        ([{"method": "tools/call", "params": {"name": "ask_agent"}}], Work.MODEL),
-        ({"method": "tools/list", "params": {"more": "x" * 70_000}}, Work.MODEL),
+        ([{"method": "tools/call", "params": {"name": "ask_agent"}}], Work.TOOLS),
+        ({"method": "tools/list", "params": {"more": "x" * 70_000}}, Work.TOOLS),
     ],
 )
 def test_the_message_says_whether_a_model_may_be_waited_for(body: Any, kind: Work) -> None:
@@ -129,7 +129,7 @@ def test_the_message_says_whether_a_model_may_be_waited_for(body: Any, kind: Wor
 def test_of_two_parameters_of_the_same_name_the_one_that_is_called_counts() -> None:
     twice = b'{"method": "tools/call", "params": {"name": "read_message"}, "params": {"name": "ask_agent"}}'
     assert work_of_message({}, twice) is Work.MODEL
-    assert work_of_message({}, b"{") is Work.MODEL
+    assert work_of_message({}, b"{") is Work.TOOLS
 
 
 def test_an_agent_that_takes_too_long_for_a_program_is_stopped(

@@ -59,14 +59,19 @@ def message(name: str) -> dict[str, Any]:
 
 
 def calling(name: str, token: str, *, by: str) -> Connection:
-    """A call of a tool over HTTP, by the API or by the protocol of programs."""
-    path, body = ("/mcp", message(name)) if by == "mcp" else (f"/api/tools/{name}", {})
+    """A call of a tool over HTTP, by the API or by the protocol of programs, also with a long body."""
+    path, said = (f"/api/tools/{name}", dict[str, Any]()) if by == "api" else ("/mcp", message(name))
+    if by == "long mcp":
+        said["params"]["arguments"] = {"text": "x" * 70_000}
+    body = json.dumps(said).encode()
     accepts = (b"accept", b"application/json, text/event-stream")
-    headers = [JSON, accepts, (b"authorization", f"Bearer {token}".encode())]
-    return Connection("POST", path, body=[json.dumps(body).encode()], headers=headers)
+    size = (b"content-length", str(len(body)).encode())
+    return Connection(
+        "POST", path, body=[body], headers=[JSON, accepts, size, (b"authorization", f"Bearer {token}".encode())]
+    )
 
 
-@pytest.mark.parametrize("by", ["api", "mcp"])
+@pytest.mark.parametrize("by", ["api", "mcp", "long mcp"])
 @pytest.mark.parametrize("name", ["hang", "stall", "far"])
 def test_calls_that_hang_leave_the_threads_of_other_requests(
     app: Flask, ada: Person, eve: Person, began: threading.Semaphore, let_go: threading.Event, by: str, name: str

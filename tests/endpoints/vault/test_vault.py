@@ -111,6 +111,14 @@ def test_a_link_resolves_to_its_document(ada, vault):
     assert told(ada.get("/api/vault/resolve?link=[[nowhere]]"), models.LinkResolution).path is None
 
 
+def test_a_relative_link_resolves_only_beside_its_document(ada, vault):
+    resolve = "/api/vault/resolve?link=[[./Tomatoes]]"
+    assert told(ada.get(f"{resolve}&path=plants/Soil.md"), models.LinkResolution).path == "plants/Tomatoes.md"
+    for path in ("", "&path=Garden plan.md"):
+        assert told(ada.get(resolve + path), models.LinkResolution).path is None
+    assert told(ada.get("/api/vault/resolve?link=[[./Garden plan]]"), models.LinkResolution).path is None
+
+
 def test_the_graph_names_edges_broken_links_and_orphans(ada, vault):
     graph = told(ada.get("/api/vault/graph"), models.DocumentGraph)
     assert {(edge.source, edge.target) for edge in graph.edges} == {

@@ -192,7 +192,7 @@ def test_a_file_that_breaks_off_gives_what_came_before(source, tmp_path):
             assert found[-1].item == "cut.json"
 
 
-@pytest.mark.parametrize(
+MANY = pytest.mark.parametrize(
     ("source", "value"),
     [
         ("chatgpt", [{**CHATGPT[0], "id": str(number), "conversation_id": str(number)} for number in range(3)]),
@@ -202,13 +202,20 @@ def test_a_file_that_breaks_off_gives_what_came_before(source, tmp_path):
         ("zk_chat", {str(number): ZK_CHAT["s"] for number in range(3)}),
     ],
 )
+
+
+def named(source, tmp_path):
+    return tmp_path / ("chat_sessions.json" if source == "zk_chat" else "conversations.json")
+
+
+@MANY
 @pytest.mark.parametrize("whole", [1, 2])
 def test_of_a_file_that_was_cut_off_the_whole_conversations_come_in_and_the_report_says_so(
     source, value, whole, tmp_path, read
 ):
     content = json.dumps(value)
     size = len(json.dumps(value[:whole] if isinstance(value, list) else dict([*value.items()][:whole])))
-    path = tmp_path / ("chat_sessions.json" if source == "zk_chat" else "conversations.json")
+    path = named(source, tmp_path)
     path.write_text(content[: size + 30], encoding="utf-8")
 
     recognised, [*conversations, failure] = read(path)
@@ -217,6 +224,46 @@ def test_of_a_file_that_was_cut_off_the_whole_conversations_come_in_and_the_repo
     assert failure.reason.startswith(f"The file ends in the middle, at byte {size + 30:,}: its end was cut off.")
     before = "1 conversation before that place was" if whole == 1 else "2 conversations before that place were"
     assert failure.reason.endswith(f"{before} read.")
+
+
+@MANY
+def test_what_failed_before_the_end_of_a_cut_file_does_not_count_as_read(source, value, tmp_path, read):
+    deep = json.loads("[" * 300 + "]" * 300)
+    items = [*value.items()] if isinstance(value, dict) else value
+    several = [items[0], ("deep", deep) if isinstance(value, dict) else deep, items[1]]
+    content = json.dumps(dict(several) if isinstance(value, dict) else several)
+    path = named(source, tmp_path)
+    path.write_text(content[:-1] + ', "x', encoding="utf-8")
+
+    *found, failure = read(path)[1]
+    assert [type(each) for each in found] == [ImportedConversation, FailedItem, ImportedConversation]
+    assert failure.reason.endswith("2 conversations before that place were read.")
+
+
+@MANY
+def test_a_file_that_is_damaged_in_the_middle_is_not_cut_off(source, value, tmp_path):
+    size = len(json.dumps(value[:1] if isinstance(value, list) else dict([*value.items()][:1])))
+    content = json.dumps(value)
+    path = named(source, tmp_path)
+    path.write_text(f"{content[:size]} }}]{content[size:]}", encoding="utf-8")
+
+    found = list[object]()
+    with ImportFile(path) as opened, pytest.raises(BrokenImportError) as broken:
+        found.extend(importer_named(source).conversations(opened))
+    assert not found or [type(each) for each in found] == [ImportedConversation]
+    assert broken.value.message.startswith("The JSON can't be read beyond byte ")
+
+
+def test_of_a_damaged_file_the_error_says_what_was_read_before(tmp_path):
+    value = [{**CHATGPT[0], "id": str(number), "conversation_id": str(number)} for number in range(3)]
+    path = tmp_path / "conversations.json"
+    filling = " " * 200_000
+    path.write_text(f"{json.dumps(value[:2])[:-1]},{filling}}} {json.dumps(value[2])}]", encoding="utf-8")
+
+    found = list[object]()
+    with ImportFile(path) as opened, pytest.raises(BrokenImportError, match=r"2 conversations before that place were"):
+        found.extend(importer_named("chatgpt").conversations(opened))
+    assert [type(each) for each in found] == [ImportedConversation] * 2
 
 
 def test_a_member_that_was_cut_off_leaves_the_projects_of_its_zip(tmp_path, read):

@@ -70,7 +70,8 @@ def test_a_link_leads_where_the_table_says(link, path):
 @pytest.mark.parametrize(
     ("link", "source", "path"),
     [
-        ("[[./note]]", "", "note.md"),
+        ("[[./note]]", "", None),
+        ("[[./note]]", "plan.md", "note.md"),
         ("[[./note]]", "garden/plan.md", None),
         ("[[../note]]", "garden/plan.md", "note.md"),
         ("[[../NOTE.md#part|x]]", "garden/plan.md", "note.md"),
@@ -100,9 +101,14 @@ def test_pictures_and_other_files_are_no_broken_links(vault, put):
     files = "![[picture.png]] ![[x/Scan 1.JPG|300]] [[../paper.pdf#page=3]] [[./voice.m4a]] ![[plan.canvas]]"
     put({"a.md": f"{files} [[gone]] [[2.5]] [[.png]] [[shot.png.md]] [[kept.png]]", "kept.png.md": ""})
     links = vault.links_of(vault.read("a.md"))
-    shown = [("[[gone]]", None), ("[[2.5]]", None), ("[[.png]]", None), ("[[shot.png.md]]", None)]
-    assert [(link.wikilink, link.target) for link in links] == [*shown, ("[[kept.png]]", "kept.png.md")]
-    assert [link.wikilink for link in graph_of(vault).broken] == [wikilink for wikilink, _ in shown]
+    assert [link.is_file for link in links] == [True] * 5 + [False] * 5
+    broken = ["[[gone]]", "[[2.5]]", "[[.png]]", "[[shot.png.md]]"]
+    assert [(link.wikilink, link.target) for link in links[5:]] == [
+        *((wikilink, None) for wikilink in broken),
+        ("[[kept.png]]", "kept.png.md"),
+    ]
+    assert [link.wikilink for link in links if link.is_broken] == broken
+    assert [link.wikilink for link in graph_of(vault).broken] == broken
 
 
 @pytest.mark.contract

@@ -1,5 +1,7 @@
 /** What the Documents panel shows: its address, the tree of folders, the places of a graph. */
 
+import { linkText } from '../references/wikilinks_model.js';
+
 export const PANEL = 'documents';
 const MOST_IN_GRAPH = 40;
 
@@ -44,6 +46,16 @@ const EXTENSION = /\.(?:md|markdown|txt)$/i;
 export function pathFrom(typed, like = '.md') {
   return EXTENSION.test(typed) ? typed : `${typed}${EXTENSION.exec(like)?.[0] ?? '.md'}`;
 }
+
+/** The links of a document as the chips of a report have them; one to a picture or another file stays the text that it is. */
+export function entriesOf({ links }) {
+  return links.map(({ wikilink, target, anchor, is_file: isFile }) => ({
+    ref: wikilink, kind: 'document', status: target ? 'resolved' : 'not_found', title: linkText(wikilink), target: target ? { path: target, anchor } : {}, isFromMessage: !target, muted: isFile,
+  }));
+}
+
+/** Those that lead nowhere. */
+export const brokenOf = ({ links }) => links.filter(({ target, is_file: isFile }) => !target && !isFile);
 
 /** The links of one document and those to it, as a small graph around it. */
 export function neighbourhood({ path, title, links, backlinks }) {

@@ -2,23 +2,15 @@ import { shownTitle } from '../core/words/conversation_title.js';
 import { documentStrings } from '../strings/en/documents.js';
 import { MarkdownView } from '../markdown/view.js';
 import { decorateReferences } from '../references/chips.js';
-import { linkText } from '../references/wikilinks_model.js';
 import { element } from '../ui/dom.js';
 import { icon } from '../ui/icons.js';
 import { openMenu } from '../ui/controls/menu.js';
-import { nameOf, neighbourhood } from './documents_model.js';
+import { brokenOf, entriesOf, nameOf, neighbourhood } from './documents_model.js';
 import { graphPicture } from './graph.js';
 import { documentLink } from './list.js';
 import { shownInPart } from './shown_in_part.js';
 
 const words = documentStrings;
-
-/** The links of a document as the chips of a report have them. */
-function entriesOf({ links }) {
-  return links.map(({ wikilink, target, anchor }) => ({
-    ref: wikilink, kind: 'document', status: target ? 'resolved' : 'not_found', title: linkText(wikilink), target: target ? { path: target, anchor } : {}, isFromMessage: !target,
-  }));
-}
 
 /** Takes away the heading with which a text says its title again. */
 function leaveOutTitle(text, title) {
@@ -90,7 +82,7 @@ export function documentView(found, page, { anchor, onEdit, onRename, onDelete, 
     { symbol: 'folder', label: words.renameAction, run: onRename },
     { symbol: 'trash', label: words.deleteAction, run: onDelete, danger: true },
   ], { label: words.actions }) }, icon('three-dots'));
-  const broken = shownInPart(found.links.filter(({ target }) => !target), ({ wikilink, line }) => element('p', { class: 'documents-broken', text: words.brokenAt(wikilink, line) }));
+  const broken = shownInPart(brokenOf(found), ({ wikilink, line }) => element('p', { class: 'documents-broken', text: words.brokenAt(wikilink, line) }));
   const backlinks = shownInPart(found.backlinks, ({ source, source_title: title }) => documentLink({ path: source, title: title || nameOf(source) }, page));
   const graph = neighbourhood(found);
   const picture = graph.edges.length === 0 ? [] : [graphPicture(graph, { middle: found.path, addressOf: page.addressOf, onOpen: (path) => page.open({ path }) })];
