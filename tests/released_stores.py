@@ -178,8 +178,10 @@ class Teller:
 
 
 def differences(old: Any, new: Any, at: str = "") -> list[str]:
-    """Where `new` doesn't say what `old` said. New keys of an object are no difference."""
+    """Where `new` doesn't say what `old` said. New keys of an object are no difference, nor are notes on a group."""
     old, new = _steady(old), _steady(new)
+    if at == ".notes" and old == []:
+        return []
     if isinstance(old, dict) and isinstance(new, dict):
         return [found for key in old for found in differences(old[key], new.get(key, "(missing)"), f"{at}.{key}")]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):

@@ -12,7 +12,7 @@ from database.changes import MESSAGE, ChangeType, record
 from database.conversations.conversation import access_head, touch
 from database.engine.clock import now_iso
 from database.engine.database import Database
-from database.engine.errors import MessageNotFoundError, StaleTextError, TurnInProgressError
+from database.engine.errors import MessageNotFoundError, StaleTextError
 from database.engine.text import storable
 from database.messages.branch_tree import BranchTree, branches_of
 from database.messages.message import (
@@ -167,13 +167,12 @@ def move_messages(
 
     Neighbours move as a block. What stands at the edge stays there, and what follows it closely stays behind it. A
     question with branches is such an edge: it stays, and nothing is moved over it.
-    Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there), TurnInProgressError (an answer
-    that is still being written, or its question, is one of them or would change its place).
+    Raises ConversationNotFoundError, MessageNotFoundError (one of them is not there).
     """
     chosen = set(message_ids)
 
     def move(connection: Connection) -> None:
-        head = access_head(connection, user_email=user_email, conversation_id=conversation_id)
+        access_head(connection, user_email=user_email, conversation_id=conversation_id)
         stretch = _stretch(connection, conversation_id, chosen)
         areas = _areas(branches_of(connection, conversation_id), stretch)
         order = _moved([message.message_id for message in stretch], chosen, areas, up=direction == "up")
@@ -182,10 +181,6 @@ def move_messages(
             for message_id, (old_id, ordinal, _) in zip(order, stretch, strict=True)
             if message_id != old_id
         ]
-        if head.running_message_id is not None:
-            unsettled = _of_running_turn(connection, conversation_id)
-            if not unsettled.isdisjoint({*chosen, *(place["id"] for place in places)}):
-                raise TurnInProgressError
         if places:
             _place(connection, places)
             renew_vectors_of_moved(connection, [place["id"] for place in places])
@@ -210,14 +205,6 @@ def _edit_variant(connection: Connection, message: MessageRow, *, text: str) -> 
 def _record(connection: Connection, message: MessageRow, change: ChangeType, **fields: Any) -> None:
     where = {"user_email": message.user_email, "conversation_id": message.conversation_id}
     record(connection, MESSAGE, change, ids=[message.message_id], fields=fields, **where)
-
-
-def _of_running_turn(connection: Connection, conversation_id: str) -> set[str]:
-    """The answers that are still being written, and the questions that they answer."""
-    running = select(messages.c.message_id, messages.c.in_answer_to).where(
-        live_in(conversation_id), messages.c.status == "streaming"
-    )
-    return {message_id for row in connection.execute(running) for message_id in row if message_id is not None}
 
 
 class _Placed(NamedTuple):

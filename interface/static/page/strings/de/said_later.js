@@ -113,7 +113,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: 'Nachrichten wurden nur nach ihren Wörtern durchsucht: Das Einbettungsmodell hat nicht geantwortet.',
-  no_such_conversation: 'Es gibt keine Unterhaltung „{name}“.',
+  no_such_conversation: ({ name }) => `Es gibt keine Unterhaltung „${name}“.`,
   not_all_messages: 'Von sehr vielen Nachrichten sind nicht alle aufgeführt.',
   memories_not_searched: 'Die Erinnerungen ließen sich gerade nicht durchsuchen.',
   filters_for_messages: 'Filter gelten für Nachrichten: Nur diese wurden durchsucht.',

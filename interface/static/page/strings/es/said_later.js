@@ -112,7 +112,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: 'Los mensajes se buscaron solo por sus palabras: el modelo de incrustación no respondió.',
-  no_such_conversation: 'No hay ninguna conversación «{name}».',
+  no_such_conversation: ({ name }) => `No hay ninguna conversación «${name}».`,
   not_all_messages: 'Son muchísimos mensajes: no aparecen todos.',
   memories_not_searched: 'Ahora mismo no se pudo buscar en los recuerdos.',
   filters_for_messages: 'Los filtros son para mensajes: solo se buscó en ellos.',

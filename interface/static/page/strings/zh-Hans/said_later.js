@@ -111,7 +111,7 @@ export const laterErrors = {
 export const laterWords = {
   ...importWords,
   messages_by_words: '仅按字词搜索了消息：嵌入模型没有响应。',
-  no_such_conversation: '没有名为“{name}”的对话。',
+  no_such_conversation: ({ name }) => `没有名为“${name}”的对话。`,
   not_all_messages: '消息非常多，未全部列出。',
   memories_not_searched: '目前无法搜索记忆。',
   filters_for_messages: '筛选条件只适用于消息：因此只搜索了消息。',
