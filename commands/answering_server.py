@@ -34,7 +34,7 @@ class AnsweringServer(ABC):
 
     @abstractmethod
     def discard(self, conversation_id: str) -> None:
-        """Erase a conversation in which nothing was said."""
+        """Erase a conversation in which nothing was said. May raise StoreError, too."""
 
     @abstractmethod
     def cancel(self, conversation_id: str) -> bool:

@@ -78,9 +78,13 @@ class ToolFailedError(ToolError):
 
 
 class ToolTimeoutError(ToolError):
-    """A call took longer than it may, or could not begin in that time."""
+    """A call took longer than it may, or could not begin in that time (has_begun: False), so that it is never made."""
 
     code = "tool_timeout"
+
+    def __init__(self, message: str, *, has_begun: bool = True) -> None:
+        super().__init__(message)
+        self.has_begun = has_begun
 
 
 class NotSignedInError(ToolError):

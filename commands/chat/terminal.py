@@ -6,9 +6,10 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from commands.shell import (
 )
 from database.conversations.repository import find_by_friendly_id, get_conversation
 from database.engine.database import Database
-from database.engine.errors import ConversationNotFoundError
+from database.engine.errors import ConversationNotFoundError, StoreError
 from endpoints.http.scope import current_state
 
 from .answering import answering_server
@@ -145,8 +146,9 @@ class Chat:
         try:
             self._answer_in(self.conversation_id, question)
         except ServerRequestError as error:
-            if is_new and error.status is not None:  # refused, so that nothing was said there
-                self.server.discard(self.conversation_id)
+            if is_new and _is_refusal(error):  # nothing was said there
+                with suppress(ServerRequestError, StoreError):  # the person is told why it was refused
+                    self.server.discard(self.conversation_id)
                 self.conversation_id = None
             raise
 
@@ -178,6 +180,11 @@ class Chat:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def _is_refusal(error: ServerRequestError) -> bool:
+    """Whether the question was refused; a server that fails may have stored it before."""
+    return error.status is not None and HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class ShownAnswer:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,9 @@ import pytest
 from rich.console import Console
 from sqlalchemy import func, select
 
-from commands.chat.terminal import ShownAnswer, each_once, named_documents, printable, render_references
+from commands.answering_server import ServerRequestError
+from commands.chat.answering import RunningServer
+from commands.chat.terminal import Chat, ShownAnswer, each_once, named_documents, printable, render_references
 from database.accounts.api_tokens import list_tokens
 from database.connection import open_store
 from database.schema import conversations
@@ -93,6 +98,51 @@ def test_each_of_several_answers_has_its_own_heading_and_documents() -> None:
     assert written.getvalue() == (
         f"Botanist:\nI am the Botanist.\n\n{below} (a.md)\n\nCook:\nI am the Cook.\n\n{below} (b.md)\n\n"
     )
+
+
+class Failing(BaseHTTPRequestHandler):
+    """A server that answers questions and what erases a conversation with errors; `erased` counts the latter."""
+
+    status = 0
+    erased = 0
+
+    def do_POST(self) -> None:
+        is_question = self.path.startswith("/send_message/")
+        self._answer(self.status if is_question else 200, {"conversation_id": "c", "message": "Why.", "code": "why"})
+
+    def do_DELETE(self) -> None:
+        type(self).erased += 1
+        self._answer(500, {"message": "It could not be erased.", "code": "fault"})
+
+    def _answer(self, status: int, told: dict[str, str]) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize(("status", "erased"), [(400, 1), (413, 1), (500, 0), (503, 0)])
+def test_only_a_question_that_was_refused_has_its_new_conversation_erased_and_is_told_as_that(
+    monkeypatch: pytest.MonkeyPatch, status: int, erased: int
+) -> None:
+    handler = type("Answers", (Failing,), {"status": status})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as there:
+        threading.Thread(target=there.serve_forever).start()
+        server = RunningServer(host="127.0.0.1", port=there.server_port, token="t")
+        chat = Chat(server=server, conversation_id=None, model=None, use_tools=None, is_interactive=False)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n"))
+        try:
+            with pytest.raises(ServerRequestError, match=r"^Why\.$"):
+                chat.run()
+        finally:
+            there.shutdown()
+    assert handler.erased == erased
+    assert chat.conversation_id == (None if erased else "c")
 
 
 PIPED = """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -50,7 +50,10 @@ _NO_ARGUMENTS = (
 )
 _LONGEST_SHOWN = 200
 """Of arguments that are none, in characters."""
-_MADE_BEFORE = "This call was made before in this answer, and was not made again."
+_MADE_BEFORE = (
+    "This call was made before in this answer, and was not made again. What it changed may have been changed since: "
+    "read it first. To make the change again, call with other arguments."
+)
 _LEVELS_OF_PROPOSAL = 4
 """The arguments of a call that waits for consent lie so deep within its result."""
 
@@ -60,10 +63,10 @@ class Calls:
     """The calls of one turn.
 
     known: the work of the calls that the same call is answered from, by tool and arguments: running ones, and finished
-    ones as far as they still hold (`_note`). orders: what the calls wait for of which only one may run at a
-    time. results: of the calls that have ended, by their ids. allowed: the calls that the person has agreed to, by tool
-    and arguments, until they are made. is_waiting: one of them needs the person's consent, so that the answer ends
-    here. counted: the names of tools in the metrics.
+    ones as far as they still hold (`_note`); a change that was made, for the whole turn. orders: what the calls wait
+    for of which only one may run at a time. results: of the calls that have ended, by their ids. allowed: the calls
+    that the person has agreed to, by tool and arguments, until they are made. is_waiting: one of them needs the
+    person's consent, so that the answer ends here. counted: the names of tools in the metrics.
     """
 
     turn: Turn
@@ -71,7 +74,7 @@ class Calls:
     counted: Mapping[str, str]
     registry: ToolRegistry
     seconds: float
-    known: dict[bytes, tuple[Tool | None, asyncio.Task[Result]]] = field(default_factory=dict)
+    known: dict[bytes, tuple[Tool | None, asyncio.Future[Result]]] = field(default_factory=dict)
     orders: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     results: dict[str, Result] = field(default_factory=dict)
     accounts: list[str] = field(default_factory=list)
@@ -154,16 +157,32 @@ class Calls:
         """The result of a call that has ended."""
         return self.results[call["id"]]
 
-    def _begun(self, function: Mapping[str, Any]) -> asyncio.Task[Result]:
-        """The work of a call; of one that was made before, the same, as long as that holds."""
+    def is_known(self, function: Mapping[str, Any]) -> bool:
+        """Whether the call would be answered from the first, and not be made."""
+        return key_of(function) in self.known
+
+    def recall(self, earlier: Iterable[tuple[Mapping[str, Any], Result]]) -> None:
+        """Know the calls that the answer made before it goes on, in their order, whatever became of them."""
+        for function, result in earlier:
+            tool, work = self.registry.find(function["name"]), asyncio.get_running_loop().create_future()
+            work.set_result(result)
+            self._forget_before(tool)
+            self.known[key_of(function)] = (tool, work)
+
+    def _begun(self, function: Mapping[str, Any]) -> asyncio.Future[Result]:
+        """The work of a call; of one that was made before, the same, as long as that holds.
+
+        This is decided before the calls of the round run: a change that was made before is left out also where another
+        one stands in front of it.
+        """
         key, tool = key_of(function), self.registry.find(function["name"])
         known = self.known.get(key)
         if known is None:
-            task = asyncio.create_task(self._made(key, tool, function))
+            task: asyncio.Future[Result] = asyncio.create_task(self._made(key, tool, function))
             self.known[key] = (tool, task)
             return task
         _, task = known
-        return task if tool is None or tool.reads_only else asyncio.create_task(_repeated(task))
+        return asyncio.create_task(_repeated(task)) if _changes(tool) else task
 
     async def _made(self, key: bytes, tool: Tool | None, function: Mapping[str, Any]) -> Result:
         """The result of a call. One that changes something waits for those before it that may change the same."""
@@ -179,21 +198,16 @@ class Calls:
     def _note(self, key: bytes, tool: Tool | None, result: Result) -> None:
         """Keep of the known calls those that the same call can still be answered from.
 
-        After a change that is the change itself, and the questions to agents; what was read before it is out of date.
+        What was read before a change is out of date after it; changes that were made stay known for the whole turn.
         """
-        made = self.known.get(key)
-        if tool is not None and not tool.reads_only:
-            task: asyncio.Task[Result] | None = asyncio.current_task()
-            made = None if task is None else (tool, task)
-            self.known = {
-                name: each for name, each in self.known.items() if each[0] is not None and each[0].needs_agents
-            }
-        # One that was given up may still be going on.
-        holds = result.get("success", True) or (result.get("error") or {}).get("code") == ToolTimeoutError.code
-        if not holds:
+        self._forget_before(tool)
+        if not _holds(tool, result):
             self.known.pop(key, None)
-        elif made is not None:
-            self.known[key] = made
+
+    def _forget_before(self, tool: Tool | None) -> None:
+        """Forget what was read before a call of `tool`, if that changes something."""
+        if _changes(tool):
+            self.known = {key: each for key, each in self.known.items() if _changes(each[0])}
 
     async def _result(self, function: Mapping[str, Any]) -> Result:
         name, arguments = function["name"], _arguments(function)
@@ -212,6 +226,8 @@ class Calls:
         try:
             return await result_in_time(tool, call, seconds=seconds, stop=stop)
         except ToolTimeoutError as error:
+            if not error.has_begun:  # it was never made
+                self.known.pop(key_of(function), None)
             return failure(error.code, error.message)
 
     def _has_consent(self, tool: Tool, function: Mapping[str, Any]) -> bool:
@@ -289,7 +305,21 @@ def _order_of(tool: Tool) -> str | None:
     return None if tool.reads_only or tool.needs_agents else tool.name.rpartition("__")[0]
 
 
-async def _repeated(made: asyncio.Task[Result]) -> Result:
+def _changes(tool: Tool | None) -> bool:
+    return tool is not None and not tool.reads_only
+
+
+def _holds(tool: Tool | None, result: Result) -> bool:
+    """Whether the same call can be answered with `result`.
+
+    Also where it was given up and changes something: it may still be going on.
+    """
+    if result.get("success", True):
+        return True
+    return _changes(tool) and (result.get("error") or {}).get("code") == ToolTimeoutError.code
+
+
+async def _repeated(made: asyncio.Future[Result]) -> Result:
     """The result of a call that changed something, for the same call after it."""
     result = await asyncio.shield(made)
     return {**result, "note": _MADE_BEFORE} if result.get("success", True) else result

@@ -148,9 +148,13 @@ async def _native(calls: Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asyn
 
 
 async def _chosen(calls: Calls, prompt: Sequence[ChatMessage], ask: Ask) -> AsyncGenerator[Event, None]:
-    """The model chooses a tool by a constrained request of its own, again and again until it wants no more."""
+    """The model chooses a tool by a constrained request of its own, again and again until it wants no more.
+
+    A choice that would bring nothing new ends that, too.
+    """
     turn = calls.turn
     found: list[tuple[Mapping[str, Any], Result]] = _earlier_calls(turn)
+    calls.recall(found)
     chooser = choice.Chooser(
         model=turn.model,
         text=turn.words,
@@ -163,7 +167,7 @@ async def _chosen(calls: Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asyn
         async with aclosing(chooser.choose(found, chosen)) as statuses:
             async for status in statuses:
                 yield events.status(status)
-        if not chosen or key_of(chosen[0]["function"]) in {key_of(function) for function, _ in found}:
+        if not chosen or calls.is_known(chosen[0]["function"]) or _has_failed_twice(chosen[0]["function"], found):
             break
         call = _with_id(chosen[0], number, 0)
         async with aclosing(calls.run([call])) as ran:
@@ -175,6 +179,12 @@ async def _chosen(calls: Calls, prompt: Sequence[ChatMessage], ask: Ask) -> Asyn
     usual = turn.model.exact_temperature if found else None
     async for event in ask(turn, _told_of(prompt, found, turn), calls=[], usual_temperature=usual):
         yield event
+
+
+def _has_failed_twice(function: Mapping[str, Any], found: choice.Found) -> bool:
+    """Whether the call was made twice and failed: a model without tools of its own would choose it for ever."""
+    key = key_of(function)
+    return sum(not result.get("success", True) and key_of(made) == key for made, result in found) > 1
 
 
 def _told_of(prompt: Sequence[ChatMessage], found: choice.Found, turn: Turn) -> list[ChatMessage]:

@@ -112,4 +112,5 @@ def _give_up(threads: WorkerThreads, job: Future[Result] | asyncio.Future[Result
 def _timeout(tool: Tool, seconds: float, *, has_begun: bool) -> ToolTimeoutError:
     if has_begun:
         return ToolTimeoutError(f"{tool.name} took longer than {seconds:g} s and was given up.")
-    return ToolTimeoutError(f"{tool.name} was not called: all threads of this tool are busy with other calls.")
+    message = f"{tool.name} was not called: all threads of this tool are busy with other calls."
+    return ToolTimeoutError(message, has_begun=False)

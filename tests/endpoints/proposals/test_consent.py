@@ -126,15 +126,15 @@ def test_allowed_once_asks_again_and_allowed_in_a_conversation_does_not(
 def test_a_call_that_was_allowed_once_is_made_once_in_the_answer_that_waited(
     ada: Person, replies: list[Reply], rung: list[int]
 ) -> None:
-    """Answered from the first; after another change, which may call for it again, the person is asked again."""
+    """Answered from the first, also after another change: the person is not asked again."""
     conversation_id = ada.new_conversation()
     remember = ("add_memory", '{"statement":"The bell rings at noon."}')
-    replies += [asks(NOON), asks(NOON), asks(remember), asks(NOON)]
+    replies += [asks(NOON), asks(NOON), asks(remember), asks(NOON), Reply("It rang.")]
     ada.say(conversation_id, "Ring at noon")
     decide(ada, "accept")
     parts = answer_in(ada, conversation_id)["parts"]
-    assert [part["status"] for part in parts] == ["complete", "complete", "complete", "waiting"]
-    assert ([("note" in part["result"]) for part in parts], rung) == ([False, True, False, False], [12])
+    assert [part["status"] for part in parts] == ["complete"] * 4
+    assert ([("note" in part["result"]) for part in parts], rung) == ([False, True, False, True], [12])
 
 
 def test_a_tool_allowed_in_a_conversation_is_not_asked_about_again_by_the_answer_that_waited(

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from chat.exchange import events as turn_events
 from chat.tools.calling.loop import MOST_ROUNDS, ToolLoop
-from chat.tools.registry import Tool, ToolContext, ToolRegistry, failure, tool
+from chat.tools.registry import Tool, ToolContext, ToolRegistry, ToolTimeoutError, failure, tool
 from chat.turns.runner import TurnRunner
 from Conversation import Conversation
 from database.schema import activities
@@ -27,11 +27,12 @@ from tests.chat.conftest import Talk, joined, wait_until
 
 
 class Gates:
-    """Holds tools until they are let go, and counts the calls."""
+    """Holds tools until they are let go, and counts the calls. failures: changes that fail, each once."""
 
     def __init__(self) -> None:
         self.open = threading.Event()
         self.calls: list[str] = []
+        self.failures: list[str] = []
         self.both = threading.Barrier(2)
 
 
@@ -67,11 +68,12 @@ def tools(gates: Gates) -> ToolRegistry:
         return {"success": True, "content": name}
 
     @tool(reads_only=False)
-    def change(context: ToolContext, *, to: str = "", ends: bool = True) -> dict[str, Any]:
-        """Change something, which may fail the first time."""
+    def change(context: ToolContext, *, to: str) -> dict[str, Any]:
+        """Change something."""
         del context
-        gates.calls.append(f"change {to}".strip())
-        if not ends and gates.calls.count(gates.calls[-1]) == 1:
+        gates.calls.append(f"change {to}")
+        if gates.calls[-1] in gates.failures:
+            gates.failures.remove(gates.calls[-1])
             return failure("version_conflict", "It changed meanwhile.")
         return {"success": True, "content": to}
 
@@ -172,10 +174,11 @@ def rounds(*made: list[tuple[str, str]]) -> list[Reply]:
 
 
 def test_a_call_that_failed_is_made_again(talk: Talk, models: Models, gates: Gates) -> None:
-    again = [("change", '{"ends":false}')]
+    again = [("change", '{"to":"a"}')]
     model = models(*rounds(again, again))
+    gates.failures.append("change a")
     talk.say(talk.new(), "Change it until that works", **WRITES)
-    assert gates.calls == ["change", "change"]
+    assert gates.calls == ["change a", "change a"]
     assert [each["success"] for each in results_in(model)] == [False, True]
 
 
@@ -185,18 +188,37 @@ def test_what_was_read_before_a_change_is_read_again_after_it(talk: Talk, models
     talk.say(talk.new(), "Read it, change it, read it", **WRITES)
     assert gates.calls == ["a", "change b", "a"]
     *_, repeated, _ = results_in(model)
-    assert (repeated["content"], repeated["note"]) == (
-        "b",
-        "This call was made before in this answer, and was not made again.",
+    assert repeated["content"] == "b"
+    assert repeated["note"] == (
+        "This call was made before in this answer, and was not made again. What it changed may have been changed "
+        "since: read it first. To make the change again, call with other arguments."
     )
 
 
-def test_a_change_is_made_again_after_another_one(talk: Talk, models: Models, gates: Gates) -> None:
+def test_changes_are_made_once_in_a_turn_also_where_others_were_made_since(
+    talk: Talk, models: Models, gates: Gates
+) -> None:
     one, other = ("change", '{"to":"a"}'), ("change", '{"to":"b"}')
-    model = models(*rounds([one], [other], [one]))
+    model = models(*rounds([one, other], [one, other], [one]))
+    talk.say(talk.new(), "Change both", **WRITES)
+    assert gates.calls == ["change a", "change b"]
+    assert [(each["content"], "note" in each) for each in results_in(model)] == [
+        ("a", False),
+        ("b", False),
+        ("a", True),
+        ("b", True),
+        ("a", True),
+    ]
+
+
+def test_a_change_that_was_made_is_left_out_also_behind_one_that_is_made(
+    talk: Talk, models: Models, gates: Gates
+) -> None:
+    one, other = ("change", '{"to":"a"}'), ("change", '{"to":"b"}')
+    model = models(*rounds([one], [other, one]))
     talk.say(talk.new(), "Change it back", **WRITES)
-    assert gates.calls == ["change a", "change b", "change a"]
-    assert not any("note" in each for each in results_in(model))
+    assert gates.calls == ["change a", "change b"]
+    assert "read it first" in results_in(model)[-1]["note"]
 
 
 def test_a_model_that_calls_for_ever_is_stopped(talk: Talk, models: Models) -> None:
@@ -299,6 +321,26 @@ def test_a_tool_that_takes_too_long_is_given_up(talk: Talk, models: Models) -> N
     events = talk.say(talk.new(), "Wait for it")
     assert [each["error"]["code"] for each in results_in(model)] == ["tool_timeout"]
     assert joined(events) == "No answer."
+
+
+@pytest.mark.parametrize(("reads_only", "made"), [(True, 2), (False, 1)])
+def test_a_call_that_was_given_up_is_made_again_where_it_only_reads(talk: Talk, reads_only: bool, made: int) -> None:
+    """A change may still be going on."""
+    given_up: list[ToolContext] = []
+
+    def run(context: ToolContext) -> dict[str, Any]:
+        given_up.append(context)
+        if len(given_up) == 1:
+            raise ToolTimeoutError("It took too long.")
+        return {"success": True}
+
+    slow = Tool(name="change", description="", parameters={"type": "object"}, run=run, reads_only=reads_only)
+    model = ScriptedChatModel(replies=rounds([("change", "{}")], [("change", "{}")]), calls_tools=True)
+    talk.models.main_model = model
+    talk.configure(tools=ToolLoop(ToolRegistry([slow], code_of=code_of)))
+    talk.say(talk.new(), "Change it until that works", **WRITES)
+    assert len(given_up) == made
+    assert [each["success"] for each in results_in(model)] == [False, reads_only]
 
 
 def test_a_huge_result_is_cut_and_says_so(talk: Talk, models: Models) -> None:
@@ -499,6 +541,28 @@ def test_the_same_choice_twice_ends_the_choosing(talk: Talk, models: Models, gat
     models(same, same, Reply("Hello."), calls_tools=False)
     assert joined(talk.say(talk.new(), "What does it say?", **WANTED)) == "Hello."
     assert gates.calls == ["hello"]
+
+
+CHOOSES_WRITES = {"options": {"use_tools": True, "tools": {"change": True}}}
+
+
+def test_a_choice_that_failed_is_made_again_but_not_for_ever(talk: Talk, models: Models, gates: Gates) -> None:
+    change = chosen(tool="change", arguments={"to": "a"})
+    models(change, change, chosen(tool="none"), Reply("Changed."), calls_tools=False)
+    gates.failures.append("change a")
+    assert joined(talk.say(talk.new(), "Change it for me", **CHOOSES_WRITES)) == "Changed."
+    assert gates.calls == ["change a"] * 2
+    models(change, change, change, Reply("It can't be changed."), calls_tools=False)
+    gates.failures.extend(["change a"] * 9)
+    assert joined(talk.say(talk.new(), "Change it for me", **CHOOSES_WRITES)) == "It can't be changed."
+    assert gates.calls == ["change a"] * 4
+
+
+def test_what_was_read_before_a_change_may_be_chosen_again_after_it(talk: Talk, models: Models, gates: Gates) -> None:
+    read, change = chosen(tool="echo", arguments={"word": "a"}), chosen(tool="change", arguments={"to": "b"})
+    models(read, change, read, change, Reply("Changed."), calls_tools=False)
+    assert joined(talk.say(talk.new(), "Read it, change it, read it", **CHOOSES_WRITES)) == "Changed."
+    assert gates.calls == ["a", "change b", "a"]
 
 
 def go_on(talk: Talk, conversation: Conversation) -> list[dict[str, Any]]:

@@ -41,9 +41,15 @@ def test_a_tool_of_a_package_that_hangs_holds_up_no_other() -> None:
 
 
 @pytest.fixture
-def busy(request: pytest.FixtureRequest) -> Iterator[Tool]:
+def ended() -> threading.Event:
+    """Lets the calls that hang end."""
+    return threading.Event()
+
+
+@pytest.fixture
+def busy(request: pytest.FixtureRequest, ended: threading.Event) -> Iterator[Tool]:
     """A tool of a package, all of whose threads are held by calls that hang."""
-    name, begun, ended = request.node.name, threading.Semaphore(0), threading.Event()
+    name, begun = request.node.name, threading.Semaphore(0)
     tool = Tool(name=name, description="", parameters={}, run=lambda _: {}, is_installed=True, seconds=0.01)
 
     def hang() -> None:
@@ -61,8 +67,9 @@ def busy(request: pytest.FixtureRequest) -> Iterator[Tool]:
 def test_a_call_that_has_not_begun_leaves_the_queue_and_says_that_the_threads_are_busy(busy: Tool) -> None:
     stop, stopped = Stop(), list[str]()
     stop.then(lambda: stopped.append("stopped"))
-    with pytest.raises(ToolTimeoutError, match="all threads of this tool are busy"):
+    with pytest.raises(ToolTimeoutError, match="all threads of this tool are busy") as told:
         asyncio.run(result_in_time(busy, dict, seconds=0.01, stop=stop))
+    assert not told.value.has_begun
     assert (list(threads_of(busy)._jobs), stopped) == ([], ["stopped"])
 
 
@@ -75,6 +82,37 @@ def test_a_model_is_told_that_the_threads_are_busy_and_its_call_is_never_made(bu
     message = f"{busy.name} was not called: all threads of this tool are busy with other calls."
     assert told == [{"code": "tool_timeout", "message": message}]
     assert list(threads_of(busy)._jobs) == []
+
+
+class Patience(ToolRegistry):
+    """Tools that are waited for as long as `seconds` says at that time."""
+
+    seconds = 0.01
+
+    def find(self, name: str) -> Tool | None:
+        found = super().find(name)
+        return found and replace(found, seconds=self.seconds)
+
+
+@pytest.mark.parametrize("reads_only", [True, False])
+def test_a_call_that_was_never_made_is_made_once_a_thread_is_free(
+    busy: Tool, ended: threading.Event, talk: Talk, reads_only: bool
+) -> None:
+    tools = Patience([replace(busy, reads_only=reads_only, on_by_default=True)], code_of=code_of)
+    call, asked = Reply(calling((busy.name, "{}")), finish_reason="tool_calls"), list[Any]()
+
+    def reply(prompt: Any) -> Reply:
+        asked.append(prompt)
+        if len(asked) == 2:
+            ended.set()
+            tools.seconds = 60.0
+        return call if len(asked) < 3 else Reply("Well.")
+
+    talk.models.main_model = ScriptedChatModel(replies=reply, calls_tools=True)
+    talk.configure(tools=ToolLoop(tools))
+    assert joined(talk.say(talk.new(), "Do it")) == "Well."
+    told = [orjson.loads(each["content"]).get("success", True) for each in asked[-1] if each["role"] == "tool"]
+    assert told == [False, True]
 
 
 def test_a_call_that_is_cancelled_before_it_has_begun_leaves_the_queue(busy: Tool) -> None:
