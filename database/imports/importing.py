@@ -232,6 +232,7 @@ class ImportedFile:
     dropped: how many references named an activity or a thread that is not in the file. without_agent: the title of each
     conversation in which an agent answered that the person has not, by the agent's slug. differing: how many messages
     say something else in the file than here, which stays. is_here: all of it is here, by what its source calls it.
+    binned: the title of each conversation of the file that is in the bin here, and how many of its activities stay out.
     """
 
     conversations: int
@@ -241,6 +242,7 @@ class ImportedFile:
     differing: int = 0
     is_here: bool = False
     without_agent: Sequence[tuple[str, str]] = ()
+    binned: Sequence[tuple[str, int]] = ()
 
 
 def store_file(
@@ -389,18 +391,32 @@ def _as_stored(
     return new, rows, new_ids
 
 
+def binned_rooms(source_ids: Iterable[str], *, database: Database, user_email: str) -> set[str]:
+    """Those of a file's conversations that are in the bin here."""
+    with database.reading() as connection:
+        here = _rooms_here(connection, source_ids, user_email=user_email)
+    return {source_id for source_id, live in here.items() if live is None}
+
+
 def _known_rooms(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str]:
     """Those of a file's conversations that are here, with their ids here. Raises ConflictError for a binned one."""
-    found = dict[str, str]()
+    here = _rooms_here(connection, source_ids, user_email=user_email)
+    found = {source_id: live for source_id, live in here.items() if live is not None}
+    if len(found) < len(here):
+        raise ConflictError(say("imported_already"))
+    return found
+
+
+def _rooms_here(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str | None]:
+    """Those of a file's conversations that are here, with their ids here; None for those in the bin."""
+    found = dict[str, str | None]()
     for source_id in source_ids:
         names = (source_id, id_in_account(source_id, user_email))
         own = conversations.c.user_email == user_email, conversations.c.conversation_id.in_(names)
         query = select(conversations.c.conversation_id, conversations.c.deleted_at).where(*own)
         rows = {row.conversation_id: row.deleted_at for row in connection.execute(query)}
         live = [name for name in names if name in rows and rows[name] is None]
-        if rows and not live:
-            raise ConflictError(say("imported_already"))
-        found |= {source_id: live[0]} if live else {}
+        found |= {source_id: next(iter(live), None)} if rows else {}
     return found
 
 
