@@ -231,6 +231,7 @@ class ImportedFile:
     dropped: how many references named an activity or a thread that is not in the file. without_agent: the title of each
     conversation in which an agent answered that the person has not, by the agent's slug. differing: how many messages
     say something else in the file than here, which stays. is_here: all of it is here, by what its source calls it.
+    binned: the title of each conversation of the file that is in the bin here, and how many of its activities stay out.
     """
 
     conversations: int
@@ -240,6 +241,7 @@ class ImportedFile:
     differing: int = 0
     is_here: bool = False
     without_agent: Sequence[tuple[str, str]] = ()
+    binned: Sequence[tuple[str, int]] = ()
 
 
 def store_file(

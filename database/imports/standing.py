@@ -143,18 +143,32 @@ def live_room(connection: Connection, source_id: str, user_email: str) -> str | 
     return next((name for name in names if name in found), None)
 
 
+def binned_rooms(source_ids: Iterable[str], *, database: Database, user_email: str) -> set[str]:
+    """Those of a file's conversations that are in the bin here."""
+    with database.reading() as connection:
+        here = _rooms_here(connection, source_ids, user_email=user_email)
+    return {source_id for source_id, live in here.items() if live is None}
+
+
 def known_rooms(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str]:
     """Those of a file's conversations that are here, with their ids here. Raises ConflictError for a binned one."""
-    found = dict[str, str]()
+    here = _rooms_here(connection, source_ids, user_email=user_email)
+    found = {source_id: live for source_id, live in here.items() if live is not None}
+    if len(found) < len(here):
+        raise ConflictError(say("imported_already"))
+    return found
+
+
+def _rooms_here(connection: Connection, source_ids: Iterable[str], *, user_email: str) -> dict[str, str | None]:
+    """Those of a file's conversations that are here, with their ids here; None for those in the bin."""
+    found = dict[str, str | None]()
     for source_id in source_ids:
         names = (source_id, id_in_account(source_id, user_email))
         own = _c.user_email == user_email, _c.conversation_id.in_(names)
         query = select(_c.conversation_id, _c.deleted_at).where(*own)
         rows = {row.conversation_id: row.deleted_at for row in connection.execute(query)}
         live = [name for name in names if name in rows and rows[name] is None]
-        if rows and not live:
-            raise ConflictError(say("imported_already"))
-        found |= {source_id: live[0]} if live else {}
+        found |= {source_id: next(iter(live), None)} if rows else {}
     return found
 
 

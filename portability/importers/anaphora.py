@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -30,6 +31,7 @@ from database.imports.exported import update_from_file
 from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
 from database.imports.origins import Origin
 from database.imports.outside import NOTHING, KnownAlready, Outside, known_already
+from database.imports.standing import binned_rooms
 from database.imports.workspaces import Folder
 from database.messages.parts import is_file
 from portability.errors import BrokenImportError
@@ -239,8 +241,10 @@ def import_export(
     that say something else in it than here, which stays, are counted.
     Raises BrokenImportError for anything else than such a file, OverlapError where something of it is in this account
     already, and what is new can't be told apart from that, or nothing is new.
+    A file without messages leaves conversations that are in the bin as they are, and brings the rest.
     """
-    file = _within_itself(_read(content))
+    live, binned = _without_binned(_read(content), database=database, user_email=user_email)
+    file = _within_itself(live)
     is_mixed = has_ids_of_source(
         {each.id: each.message.origins for each in file.activities if each.message is not None}
     )
@@ -272,16 +276,38 @@ def import_export(
             stored = store_file(activities, conversations, threads, **own)
     except ConflictError as error:
         ids = [each.id for each in file.activities]
-        raise OverlapError(error.message, known_already(ids, database=database, user_email=user_email)) from error
-    return replace(stored, dropped=stored.dropped + file.dropped)
+        known = known_already(ids, database=database, user_email=user_email)
+        raise OverlapError(error.message, known, binned) from error
+    return replace(stored, dropped=stored.dropped + file.dropped, binned=binned)
+
+
+def _without_binned(file: _File, *, database: Database, user_email: str) -> tuple[_File, Sequence[tuple[str, int]]]:
+    """A file without messages, without what happened in conversations that are in the bin here; see `ImportedFile`.
+
+    A file with messages, or of which nothing would be left, stays whole.
+    """
+    if any(each.message is not None for each in file.activities):
+        return file, ()
+    rooms = [each.conversation_id for each in file.conversations]
+    binned = binned_rooms(rooms, database=database, user_email=user_email)
+    left = [each for each in file.activities if each.conversation_id not in binned]
+    if not (binned and left):
+        return file, ()
+    counts = Counter(each.conversation_id for each in file.activities)
+    told = [(each.title, counts[each.conversation_id]) for each in file.conversations if each.conversation_id in binned]
+    conversations = [each for each in file.conversations if each.conversation_id not in binned]
+    return _File(conversations, file.threads, left), told
 
 
 class OverlapError(ConflictError):
-    """A file of which something is here already. known: how much of it; see `known_already`."""
+    """A file of which something is here already. known: how much of it; see `known_already`.
 
-    def __init__(self, message: str, known: KnownAlready) -> None:
+    binned: conversations that were left out of it before, which `known` does not count; see `ImportedFile`.
+    """
+
+    def __init__(self, message: str, known: KnownAlready, binned: Sequence[tuple[str, int]] = ()) -> None:
         super().__init__(message)
-        self.known = known
+        self.known, self.binned = known, binned
 
 
 def _own_files(database: Database, user_email: str) -> KeepFiles:

@@ -5,7 +5,7 @@ Each is stored by itself; stored again after a crash, it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ class Beside:
             place = which.choice.get("workspace_id")
             stored = import_export(each.content, **own, folders=each.folders, workspace_id=place)
         except OverlapError as error:
-            failures += _not_taken_over(each, error.known)
+            failures += [*_binned(each, error.binned), *_not_taken_over(each, error.known)]
             return Stored()
         failures += _left_out(each, stored)
         if stored.is_here:
@@ -142,8 +142,15 @@ def _not_taken_over(export: ImportedExport, known: KnownAlready) -> Iterator[Fai
         yield FailedItem(export.title or export.item, say("import_overlaps", count=known.new))
 
 
+def _binned(export: ImportedExport, binned: Iterable[tuple[str, int]]) -> Iterator[FailedItem]:
+    """The conversations of an export that are in the bin here, and stay as they are."""
+    for title, count in binned:
+        yield FailedItem(title or export.item, say("import_in_bin", count=count))
+
+
 def _left_out(export: ImportedExport, stored: ImportedFile) -> Iterator[FailedItem]:
     """What of an export could not be taken over, though the rest is here."""
+    yield from _binned(export, stored.binned)
     for title, agent in stored.without_agent:
         yield FailedItem(title or export.item, say("import_agent_missing", name=agent))
     if stored.differing:

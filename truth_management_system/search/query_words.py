@@ -14,6 +14,8 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
 _LETTERS = re.compile(r"[^\W_]+")
 _APOSTROPHE = re.compile("['’]")
+# "2026-12-01", "24/7" and "030 / 123 45" are no sums.
+_SUM = re.compile(r"(?<![\w.,])\d[\d.,]*(?:[\s()]*[+*×÷^=][\s()]*\d[\d.,]*|[\s()]+[-−–/][\s()]+\d{1,2}\b)+")
 
 
 def query_words(text: str) -> list[str]:
@@ -39,6 +41,11 @@ def unspaced_pieces(text: str) -> list[str]:
     runs = (match.group() for match in _UNSPACED_RUN.finditer(text[:_MOST_CHARACTERS]))
     pieces = (run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1)))
     return list(dict.fromkeys(pieces))[:_MOST_WORDS]
+
+
+def without_sums(text: str) -> str:
+    """What a search reads of `text`, without sums ("2 + 2"), whose numbers stand for nothing."""
+    return _SUM.sub(" ", text[:_MOST_CHARACTERS])
 
 
 def _parts(word: str) -> list[str]:

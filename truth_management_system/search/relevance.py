@@ -8,7 +8,7 @@ from __future__ import annotations
 from conversation_reference_utils import STOPWORDS
 
 from .base import SearchResult
-from .query_words import all_words, query_words, unspaced_pieces
+from .query_words import all_words, query_words, unspaced_pieces, without_sums
 
 # Words that many messages hold, whatever they are about: English, German, French, Spanish.
 _COMMON = """
@@ -28,7 +28,7 @@ _COMMON = """
     today together told tomorrow too took top topic toward tried true try turn two type understand unit usage use
     used uses using usual usually very want wants way ways week weeks went whole will wish without word words work
     works world would write written wrong year years yes yesterday yet young
-    explain haha hey hi hm hmm lol nope ok okay please sorry summarise summarize wow yep
+    explain summarise summarize
     aber alle alles also alt alte am an auch auf aus bei beim bin bis bitte da damit dann das dass dein dem den der
     des dich die dies diese dieser dieses dir doch drei du ein eine einem einen einer eines er erkläre es etwas für
     ganz geben geht gerade gern gerne groß große gut gute guten guter gutes haben habe hat hatte heute hier ich ihm
@@ -37,14 +37,12 @@ _COMMON = """
     noch nun nur oder ohne schon sehr sein seine seit sich sie sind so soll sollte tag tage über um und uns unser
     unsere viel viele vom von vor wann war waren warum was weil welche welcher welches wenn wer werden wie wieder
     will wir wird wo woche würde zeit zu zum zur zwei
-    bitteschön danke dankeschön genau nein weiter
     ai ans as au aussi autre aux avec avoir beau bien bon bonne ce cela ces cet cette chaque chez chose comme
     comment dans de des deux dit dois donc donne du elle elles en encore est et être eu fait faire fois font grand
     grande heure il ils jamais je jour jours la le les leur leurs lui ma mais me mes mettre moi moins mois moment
     mon même ne nos notre nous nouveau nouvelle on ont ou où par pas passer petit petite peu peut peux plus pour
     pourquoi prendre près puis qu quand que quel quelle quelles quels qui quoi sa sans se sera ses si sont sous sur
     ta te temps tes toi ton tous tout toute toutes trois trop tu un une va vers veux voir vos votre vous vrai été
-    merci non oui
     ahora al algo algún alguna antes año años aquí así aunque ayer bien buen buena bueno cada casa casi como cómo
     con cosa cosas cuál cuando cuándo cuánto cuántos de del desde día días dice donde dónde dos el él ella ellos en
     entre era es esa ese eso esta está están estar este esto fue gran grande gusta gustan ha hace hacer han hasta
@@ -52,6 +50,12 @@ _COMMON = """
     nueva nuevo nunca otra otro para pero poco por porque puede puedo que qué quien quién quiero se sea semana ser
     si sí siempre sin sobre solo soy su sus también tan te tengo tener tiempo tiene tienen toda todas todo todos
     tres tu tus un una uno unos va vez veces ver vida vivo voy y ya yo
+"""
+# What says nothing as a message. Written out, as a word in a sentence may be a name: WoW, Val (from "vale"), Gracia.
+_GREETINGS = """
+    haha hey hi hm hmm lol nope ok okay please sorry wow yep
+    bitteschön danke dankeschön genau nein weiter
+    merci non oui
     claro gracias vale
 """
 _ENDINGS = ("ings", "ing", "ies", "ied", "est", "ers", "er", "en", "em", "es", "ed", "e", "s", "n", "y")
@@ -64,16 +68,15 @@ _WITH_A_WORD_IN_COMMON = 0.0
 _WITH_COMMON_WORDS_ONLY = 5.5
 _MOST_OF_THE_WORDS = 0.5
 # Of one word a model makes little: "lol" is nearer to some memories than most questions are to what they are about.
-_NEAR_TO_FEW_WORDS = 3.0
+_NEAR_TO_FEW_WORDS = 2.6
 _FEW_WORDS = 2
-_SHORT_NUMBER = 2
 _NEAR_TO_COMMON_WORDS = 4.0
 
 
 def is_near(found: SearchResult, query: str) -> bool:
     """Whether a claim has a word of the query, or means something like it: what a list of hits may show."""
     scores = found.metadata.get("scores") or {found.source: found.score}
-    near = NEAR if _says_something(query) else _NEAR_TO_COMMON_WORDS
+    near = NEAR if _says_something(without_sums(query)) else _NEAR_TO_COMMON_WORDS
     return set(scores) != {"embedding"} or found.metadata["z_score"] >= near
 
 
@@ -83,6 +86,7 @@ def is_relevant(found: SearchResult, query: str) -> bool:
     A common word that both hold is not enough; a rarer one is, unless the texts are as far apart as unrelated ones.
     """
     distance = found.metadata.get("z_score")
+    query = without_sums(query)
     shared = _shared_words(query, found)
     rare = {word for word in shared if not _is_common(word)}
     if distance is None:
@@ -102,12 +106,12 @@ def _near_to(query: str) -> float:
 
 def _says_something(query: str) -> bool:
     """Whether `query` has a word that not every message may hold; what has no spaces between words counts as such."""
-    return bool(unspaced_pieces(query)) or not all(map(_is_common, query_words(query)))
+    words = (word for word in query_words(query) if word not in _SAYING_NOTHING)
+    return bool(unspaced_pieces(query)) or not all(map(_is_common, words))
 
 
 def _is_common(word: str) -> bool:
-    is_small_number = word.isdigit() and len(word) <= _SHORT_NUMBER
-    return is_small_number or word in STOPWORDS or _stem(word) in _COMMON_STEMS
+    return word in STOPWORDS or _stem(word) in _COMMON_STEMS
 
 
 def _shared_words(query: str, found: SearchResult) -> set[str]:
@@ -126,3 +130,4 @@ def _stem(word: str) -> str:
 
 
 _COMMON_STEMS = frozenset(map(_stem, _COMMON.split()))
+_SAYING_NOTHING = frozenset(_GREETINGS.split())

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from flask import Flask
@@ -586,38 +587,69 @@ def test_one_of_two_conversations_that_answer_each_other_comes_back_from_the_arc
     assert told_of(ada, names) == (ANSWERED, {"Where does the castle stand?"})
 
 
+def happens(person: Person, conversation_id: str, text: str, **more: str) -> str:
+    event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": text}, **more}
+    made = person.post(f"/api/conversations/{conversation_id}/activities", json=event)
+    assert made.status_code == 201, made.get_data(as_text=True)
+    return str(made.json["short_id"])
+
+
+def recipe_of(person: Person, file: Path) -> Path:
+    file.write_bytes(person.get("/api/export?recipe=system-monitoring&format=json").get_data())
+    return file
+
+
+def happened(person: Person) -> list[str]:
+    found = person.get("/api/export?recipe=system-monitoring&format=json").json["activities"]
+    return sorted(re.findall(r'"description": ?"([^"]+)"', json.dumps(found)))
+
+
 def test_what_is_new_of_a_recipe_comes_to_what_is_here_and_can_be_taken_back(
     app: Flask, ada: Person, eve: Person, tmp_path: Path
 ) -> None:
-    def happens(conversation_id: str, text: str, **more: str) -> str:
-        event = {"recipe": "system-monitoring", "type": "system_event", "payload": {"description": text}, **more}
-        made = ada.post(f"/api/conversations/{conversation_id}/activities", json=event)
-        assert made.status_code == 201, made.get_data(as_text=True)
-        return str(made.json["short_id"])
-
-    def comes(name: str) -> dict[str, Any]:
-        file = tmp_path / f"{name}.json"
-        file.write_bytes(ada.get("/api/export?recipe=system-monitoring&format=json").get_data())
-        return imported(app, eve, file)
-
-    def known() -> list[str]:
-        found = eve.get("/api/export?recipe=system-monitoring&format=json").json["activities"]
-        return sorted(re.findall(r'"description": ?"([^"]+)"', json.dumps(found)))
-
     first, second = ada.new_conversation(), ada.new_conversation()
-    leak = happens(first, "A leak")
-    came = comes("first")
-    assert (came["imported"], came["failures"], known()) == (1, [], ["A leak"])
-    happens(first, "It was mended", reply_to=leak)
-    happens(second, "A light is out")
-    came = comes("more")
+    leak = happens(ada, first, "A leak")
+    came = imported(app, eve, recipe_of(ada, tmp_path / "first.json"))
+    assert (came["imported"], came["failures"], happened(eve)) == (1, [], ["A leak"])
+    happens(ada, first, "It was mended", reply_to=leak)
+    happens(ada, second, "A light is out")
+    came = imported(app, eve, recipe_of(ada, tmp_path / "more.json"))
     assert (came["imported"], came["updated"], came["failures"]) == (1, 1, [])
-    assert known() == ["A leak", "A light is out", "It was mended"]
+    assert happened(eve) == ["A leak", "A light is out", "It was mended"]
     assert len(eve.get("/list_conversation_by_user/assistant").json) == 2
-    again = comes("again")
+    again = imported(app, eve, recipe_of(ada, tmp_path / "again.json"))
     assert (again["imported"], again["updated"], again["skipped"], again["failures"]) == (0, 0, 1, [])
     assert taken_back(app, eve, tmp_path / "more.json", nth=1) == []
-    assert known() == ["A leak"]
+    assert happened(eve) == ["A leak"]
+
+
+def test_a_conversation_in_the_bin_keeps_nothing_else_of_a_recipe_out(
+    app: Flask, ada: Person, eve: Person, tmp_path: Path
+) -> None:
+    live, binned = ada.new_conversation(), ada.new_conversation()
+    ada.put(f"/conversations/{binned}/title", json={"title": "Lights"})
+    leak, light = happens(ada, live, "A leak"), happens(ada, binned, "A light is out")
+    assert imported(app, eve, recipe_of(ada, tmp_path / "first.json"))["imported"] == 2
+    here = eve.get("/api/export?recipe=system-monitoring&format=json").json["activities"]
+    (there,) = [each["conversation_id"] for each in here if "A light is out" in json.dumps(each)]
+    assert eve.delete(f"/delete_conversation/{there}").status_code < 300
+
+    happens(ada, live, "It was mended", reply_to=leak)
+    happens(ada, live, "That was because of the leak", reply_to=happens(ada, binned, "It is on", reply_to=light))
+    told = ("Lights", str(say("import_in_bin", count=2)))
+    came = imported(app, eve, recipe_of(ada, tmp_path / "more.json"))
+    unlinked = str(say("import_references_dropped", count=1))
+    assert (came["imported"], came["updated"]) == (0, 1)
+    assert [(each["item"], each["reason"]) for each in came["failures"]] == [told, (ANY, unlinked)]
+    assert happened(eve) == ["A leak", "It was mended", "That was because of the leak"]
+    again = imported(app, eve, recipe_of(ada, tmp_path / "again.json"))
+    assert (again["imported"], again["updated"]) == (0, 0)
+    assert [(each["item"], each["reason"]) for each in again["failures"]] == [told]
+
+    assert eve.post(f"/restore_conversation/{there}").status_code < 300
+    came = imported(app, eve, recipe_of(ada, tmp_path / "restored.json"))
+    assert (came["imported"], came["updated"], came["failures"]) == (0, 2, [])
+    assert happened(eve) == ["A leak", "A light is out", "It is on", "It was mended", "That was because of the leak"]
 
 
 def test_what_overlaps_with_what_is_here_or_in_the_bin_is_told(
