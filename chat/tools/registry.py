@@ -78,7 +78,10 @@ class ToolFailedError(ToolError):
 
 
 class ToolTimeoutError(ToolError):
-    """A call took longer than it may, or could not begin in that time (has_begun: False), so that it is never made."""
+    """A call took longer than it may, or could not begin in that time.
+
+    has_begun: one that had not is never made.
+    """
 
     code = "tool_timeout"
 
