@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -25,7 +25,6 @@ from database.conversations.tags import tidy_tags
 from database.engine.database import Database
 from database.engine.errors import ConflictError
 from database.engine.text import DEEPEST_JSON
-from database.history.attachments import Attachment, attachments_by_id
 from database.imports.changes import BroughtBy
 from database.imports.exported import update_from_file
 from database.imports.importing import ImportedActivity, ImportedConversation, ImportedFile, store_file
@@ -33,7 +32,6 @@ from database.imports.origins import Origin
 from database.imports.outside import NOTHING, KnownAlready, Outside, known_already
 from database.imports.standing import binned_rooms
 from database.imports.workspaces import Folder
-from database.messages.parts import is_file
 from portability.errors import BrokenImportError
 from portability.importers.reading.import_file import ImportFile, members_of_files
 from portability.importers.reading.imported import FailedItem, ImportedExport, ImportedItem, form_of
@@ -42,6 +40,7 @@ from portability.origins import MessageOrigins, TidyOrigin, has_ids_of_source
 from sentences import say
 
 from .earlier_export import EARLIER_FORMAT, EARLIER_VERSION, SCHEMA, of_earlier
+from .exported_files import KeepFiles, files_of, own_files, with_files
 from .reading.values import line_of
 
 _LARGEST = 256 * 2**20
@@ -196,18 +195,6 @@ class _Thread(_Fields):
 
 
 @dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """A file of an exported message. sha256: of its content, "" where the export does not say it."""
-
-    name: str
-    sha256: str
-
-
-KeepFiles = Callable[[Mapping[str, ExportedFile]], Mapping[str, Attachment]]
-"""Keeps files of an export, given by their ids there; those that are the person's then, by the same ids."""
-
-
-@dataclass(frozen=True, slots=True)
 class _File:
     conversations: Sequence[_Conversation]
     threads: Sequence[_Thread]
@@ -264,8 +251,8 @@ def import_export(
     ]
     owners = {each.conversation_id.rpartition("_")[0] for each in file.conversations}
     owners |= {each.conversation_id.rpartition("_")[0] for each in file.activities}
-    kept = (keep_files or _own_files(database, user_email))(_files_of(file))
-    activities = [_with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
+    kept = (keep_files or own_files(database, user_email))(files_of(_parts_of(file)))
+    activities = [with_files(_activity(each, owners=owners, user_email=user_email), kept) for each in file.activities]
     threads = [_thread(each) for each in file.threads]
     own: dict[str, Any] = {"database": database, "user_email": user_email, "by": by}
     own["new_ids"] = {former: each.attachment_id for former, each in kept.items()}
@@ -310,43 +297,10 @@ class OverlapError(ConflictError):
         self.known, self.binned = known, binned
 
 
-def _own_files(database: Database, user_email: str) -> KeepFiles:
-    def keep(files: Mapping[str, ExportedFile]) -> dict[str, Attachment]:
-        return attachments_by_id(database=database, user_email=user_email, attachment_ids=list(files))
-
-    return keep
-
-
-def _files_of(file: _File) -> dict[str, ExportedFile]:
-    """The files that the messages of an export use, by their ids there."""
-    said = [each.message for each in file.activities if each.message is not None]
-    versions = [message.parts for message in said]
-    versions += [version.parts for message in said for version in message.variants]
-    found: dict[str, ExportedFile] = {}
-    for part in (part for parts in versions for part in parts):
-        fields = part.model_dump()
-        if is_file(fields) and isinstance(file_id := fields.get("attachment_id"), str):
-            found.setdefault(file_id, ExportedFile(str(fields.get("name") or ""), str(fields.get("sha256") or "")))
-    return found
-
-
-def _with_files(activity: ImportedActivity, kept: Mapping[str, Attachment]) -> ImportedActivity:
-    """The activity, its parts naming the files that are kept here; of others only their names stay."""
-    if activity.message is None:
-        return activity
-    said = dict(activity.message)
-    said["versions"] = [{**each, "parts": _parts_with_files(each.get("parts", ()), kept)} for each in said["versions"]]
-    said["parts"] = _parts_with_files(said.get("parts", ()), kept)
-    return replace(activity, message=said)
-
-
-def _parts_with_files(parts: Iterable[Mapping[str, Any]], kept: Mapping[str, Attachment]) -> list[dict[str, Any]]:
-    made = []
-    for part in parts:
-        named = {name: value for name, value in part.items() if name not in {"attachment_id", "sha256"}}
-        own = kept.get(str(part.get("attachment_id"))) if is_file(part) else None
-        made.append(dict(part) if not is_file(part) else named if own is None else own.part(part["id"], at=part["at"]))
-    return made
+def _parts_of(file: _File) -> Iterator[Mapping[str, Any]]:
+    for message in (each.message for each in file.activities if each.message is not None):
+        for parts in (message.parts, *(version.parts for version in message.variants)):
+            yield from (part.model_dump() for part in parts)
 
 
 def _read(content: bytes) -> _File:

@@ -18,7 +18,8 @@ from database.imports.outside import KnownAlready, link_noted, point_noted
 from database.imports.repository import Import
 from database.imports.storing import Stored
 from database.imports.workspaces import add_workspace
-from portability.importers.anaphora import AnaphoraImporter, ExportedFile, KeepFiles, OverlapError, import_export
+from portability.importers.anaphora import AnaphoraImporter, OverlapError, import_export
+from portability.importers.exported_files import ExportedFile, KeepFiles
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import (
     FailedItem,

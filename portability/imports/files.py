@@ -19,7 +19,7 @@ from database.engine.errors import AttachmentNotFoundError
 from database.history.attachments import Attachment
 from database.imports.arriving import ArrivingConversation, ArrivingVersion
 from portability.errors import BrokenImportError
-from portability.importers.anaphora import ExportedFile
+from portability.importers.exported_files import ExportedFile
 from portability.importers.reading.import_file import ImportFile
 from portability.importers.reading.imported import FailedItem, ImportedExport
 from sentences import say
