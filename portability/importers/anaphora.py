@@ -232,20 +232,13 @@ def import_export(
     """
     live, binned = _without_binned(_read(content), database=database, user_email=user_email)
     file = _within_itself(live)
-    is_mixed = has_ids_of_source(
-        {each.id: each.message.origins for each in file.activities if each.message is not None}
-    )
+    said = {each.id: each.message.origins for each in file.activities if each.message is not None}
+    keeps_origins = not has_ids_of_source(said)
     conversations = [
-        ImportedConversation(
-            conversation_id=each.conversation_id,
-            friendly_id=each.conversation_friendly_id,
-            tags=tidy_tags(each.tags),
-            columns=_columns(each),
+        replace(
+            _conversation(each, keeps_origins),
             folders=folders.get(each.workspace_id or "", ()),
             workspace_id=workspace_id,
-            agent=each.agent_slug,
-            aliases=[name for name in each.aliases if is_friendly_id(name)],
-            origin=None if each.origin is None or is_mixed else Origin(**each.origin),
         )
         for each in file.conversations
     ]
@@ -394,6 +387,18 @@ def _thread(thread: _Thread) -> dict[str, Any]:
         "made_title": thread.title if thread.is_made and not thread.is_renamed else "",
     }
     return {**thread.model_dump(exclude={"is_renamed", "is_made"}), **titles}
+
+
+def _conversation(told: _Conversation, keeps_origin: bool) -> ImportedConversation:
+    return ImportedConversation(
+        conversation_id=told.conversation_id,
+        friendly_id=told.conversation_friendly_id,
+        tags=tidy_tags(told.tags),
+        columns=_columns(told),
+        agent=told.agent_slug,
+        aliases=[name for name in told.aliases if is_friendly_id(name)],
+        origin=Origin(**told.origin) if keeps_origin and told.origin is not None else None,
+    )
 
 
 def _columns(conversation: _Conversation) -> dict[str, Any]:
